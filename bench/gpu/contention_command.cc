@@ -198,15 +198,17 @@ std::vector<std::vector<Runner*>> SetsOf(std::vector<Runner>* runners) {
   return sets;
 }
 
-// What is on file already.
-std::set<std::string> ReadDone(const Options& options, const std::string& fingerprint) {
-  std::set<std::string> done;
+// The sets that are on file already, and whether they failed.
+using Done = std::map<std::string, bool>;
+
+Done ReadDone(const Options& options, const std::string& fingerprint) {
+  Done done;
   std::ifstream file(options.out);
   std::string line;
   while (std::getline(file, line)) {
     const Result<FlatObject> parsed = FlatObject::Parse(line);
     if (parsed.ok() && parsed.value().Text("device") == fingerprint) {
-      done.insert(parsed.value().Text("set"));
+      done[parsed.value().Text("set")] = parsed.value().Text("record") == "failure";
     }
   }
   return done;
@@ -235,10 +237,13 @@ class ContentionRecorder {
                    options_.profiles.c_str());
       return 1;
     }
-    const std::set<std::string> done = ReadDone(options_, fingerprint);
+    const Done done = ReadDone(options_, fingerprint);
     std::vector<Runner> runners = MakeRunners(chosen);
     for (Runner& runner : runners) {
       if (Stopping()) return 0;
+      // What crashed would crash again, and again.
+      const auto found = done.find(ShortId({&runner}));
+      if (found != done.end() && found->second) continue;
       const int status = Record({&runner}, done);
       if (status != 0) return status;
     }
@@ -279,7 +284,7 @@ class ContentionRecorder {
   }
 
   // A single runner is timed in every run, because its time is needed for the lines of the others.
-  int Record(const std::vector<Runner*>& set, const std::set<std::string>& done) {
+  int Record(const std::vector<Runner*>& set, const Done& done) {
     const std::string id = ShortId(set);
     attempt_->Begin(WithSet(FailureOf(set, "the process died or hung in this set"), id));
     const Result<Timing> timing = TimeSideBySide(session_, set);

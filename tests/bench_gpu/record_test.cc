@@ -10,6 +10,8 @@ namespace plait::cuda {
 namespace {
 
 constexpr const char* kKernels = "kernels --fake --kernels kernels.jsonl --out profiles.jsonl";
+constexpr const char* kContention =
+    "contention --fake --kernels kernels.jsonl --profiles profiles.jsonl --out contention.jsonl";
 
 std::map<std::string, int> CountRecords(const std::vector<std::string>& lines) {
   std::map<std::string, int> counts;
@@ -106,9 +108,7 @@ TEST(RecordTest, ConstantsWritesEveryGroup) {
 TEST(RecordTest, ContentionRecordsEveryPairAndHoldsHalfOut) {
   const RecordRun run;
   ASSERT_EQ(run.Run(kKernels), 0);
-  const std::string command =
-      "contention --fake --kernels kernels.jsonl --profiles profiles.jsonl --out contention.jsonl";
-  ASSERT_EQ(run.Run(command), 0) << run.Text("stderr.txt");
+  ASSERT_EQ(run.Run(kContention), 0) << run.Text("stderr.txt");
   const auto lines = run.Lines("contention.jsonl");
   const auto counts = CountRecords(lines);
   EXPECT_EQ(counts.at("alone"), 4);
@@ -121,8 +121,25 @@ TEST(RecordTest, ContentionRecordsEveryPairAndHoldsHalfOut) {
   }
   EXPECT_GT(held_out, 0);
   EXPECT_LT(held_out, 10);
-  ASSERT_EQ(run.Run(command), 0);
+  ASSERT_EQ(run.Run(kContention), 0);
   EXPECT_EQ(run.Lines("contention.jsonl"), lines) << "a finished run added something";
+}
+
+TEST(RecordTest, ContentionLeavesOutWhatFailedAlone) {
+  const RecordRun run;
+  ASSERT_EQ(run.Run(kKernels), 0);
+  ASSERT_EQ(run.Run(kContention), 0) << run.Text("stderr.txt");
+  // As if the first kernel had ended the process, which is then started again.
+  std::string line = run.Lines("contention.jsonl").front();
+  const std::string alone = R"("record":"alone")";
+  ASSERT_NE(line.find(alone), std::string::npos) << line;
+  line.replace(line.find(alone), alone.size(), R"("record":"failure")");
+  run.Write("contention.jsonl", line + "\n");
+  ASSERT_EQ(run.Run(kContention), 0) << run.Text("stderr.txt");
+  const auto counts = CountRecords(run.Lines("contention.jsonl"));
+  EXPECT_EQ(counts.at("failure"), 1);
+  EXPECT_EQ(counts.at("alone"), 3);
+  EXPECT_EQ(counts.at("contention"), 3 + 1);
 }
 
 TEST(RecordTest, BadCommandLinesExitWith2) {
