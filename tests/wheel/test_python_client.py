@@ -1,13 +1,14 @@
-"""plait.Client against the wheel's own daemon and worker."""
+"""plait.Client against the wheel's own daemon and worker, and the code of the guide."""
 
 import json
+import re
 import shutil
 import socket
 import subprocess
 import sys
 
 import pytest
-from wheels import Environment, programs
+from wheels import ROOT, Environment, programs
 
 from test_tls import Authority
 from waiting import wait_until
@@ -22,7 +23,8 @@ def environment(wheel, tmp_path_factory):
 
 
 class Server:
-    """The wheel's plaitd, on the address that it has chosen or was given."""
+    """The wheel's plaitd, on the address that it has chosen or was given. Use as a context manager:
+    it ends with the block."""
 
     def __init__(self, environment, folder, *options, listen="127.0.0.1:0"):
         command = [environment.program("plaitd"), "--data-dir", folder, "--listen", listen,
@@ -31,7 +33,10 @@ class Server:
                                         stderr=subprocess.DEVNULL, env=environment.variables)
         self.address = json.loads(self.process.stdout.readline())["address"]
 
-    def kill(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
@@ -39,12 +44,11 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server(environment, tmp_path_factory):
-    made = Server(environment, tmp_path_factory.mktemp("data"))
-    listing = [environment.program("plait"), "devices", "--server", made.address, "--json"]
-    wait_until(lambda: json.loads(subprocess.check_output(
-        listing, env=environment.variables))["devices"], "a worker connects")
-    yield made
-    made.kill()
+    with Server(environment, tmp_path_factory.mktemp("data")) as made:
+        listing = [environment.program("plait"), "devices", "--server", made.address, "--json"]
+        wait_until(lambda: json.loads(subprocess.check_output(
+            listing, env=environment.variables))["devices"], "a worker connects")
+        yield made
 
 
 JOB = """
@@ -135,20 +139,18 @@ with plait.Client(sys.argv[1], patience=60) as client:
 
 
 def test_a_watch_goes_on_when_the_daemon_was_killed(environment, model, tmp_path):
-    server = Server(environment, tmp_path / "data")
-    watch = subprocess.Popen(
-        [environment.program("python"), "-c", WATCH, server.address, model], text=True,
-        stdout=subprocess.PIPE, env=environment.variables)
     lines = []
-    for line in watch.stdout:
-        lines.append(line.split())
-        if line.endswith("PHASE\n"):
-            break
-    server.kill()
-    server = Server(environment, tmp_path / "data", listen=server.address)
-    lines += [line.split() for line in watch.communicate(timeout=programs.RUN_SECONDS_MAX)[0]
-              .splitlines()]
-    server.kill()
+    with Server(environment, tmp_path / "data") as server:
+        watch = subprocess.Popen(
+            [environment.program("python"), "-c", WATCH, server.address, model], text=True,
+            stdout=subprocess.PIPE, env=environment.variables)
+        for line in watch.stdout:
+            lines.append(line.split())
+            if line.endswith("PHASE\n"):
+                break
+    with watch, Server(environment, tmp_path / "data", listen=server.address):
+        lines += [line.split() for line in watch.communicate(timeout=programs.RUN_SECONDS_MAX)[0]
+                  .splitlines()]
     assert watch.returncode == 0
     assert [int(number) for number, _ in lines] == list(range(1, len(lines) + 1))
     assert [kind for _, kind in lines].count("STARTED") == 2 and lines[-1][1] == "SUCCEEDED"
@@ -200,11 +202,10 @@ def test_certificates_are_shown_and_checked(environment, tmp_path):
     ours = Authority(tmp_path, "ours")
     for name in ("server", "client"):
         ours.sign(name)
-    server = Server(environment, tmp_path / "data", "--workers", "none",
-                    "--tls-cert", ours.certificate("server"), "--tls-key", ours.key("server"),
-                    "--tls-client-ca", ours.certificate("ours"))
-    out = environment.python(SECURE, server.address, tmp_path)
-    server.kill()
+    options = ["--workers", "none", "--tls-cert", ours.certificate("server"),
+               "--tls-key", ours.key("server"), "--tls-client-ca", ours.certificate("ours")]
+    with Server(environment, tmp_path / "data", *options) as server:
+        out = environment.python(SECURE, server.address, tmp_path)
     assert out.splitlines() == ["0", "nobody", "nobody"]
 
 
@@ -276,3 +277,17 @@ def test_the_oldest_versions_that_it_asks_for_will_do(wheel, server, model, tmp_
     old = Environment(tmp_path / "old")
     old.install(wheel, "grpcio==1.51.1", "protobuf==4.25.0", "numpy==1.23.5")
     assert old.python(JOB, server.address, model, tmp_path / "out.onnx").endswith("deleted\n")
+
+
+def test_the_code_of_the_guide_runs(environment, server, model, tmp_path):
+    """Block after block in one program, as somebody would type it."""
+    text = (ROOT / "docs/python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 4
+    (tmp_path / "model.onnx").write_bytes(model.read_bytes())
+    program = "\n".join(blocks).replace("127.0.0.1:7400", server.address)
+    # A minute for a model of 30 nodes is more than it needs.
+    program = program.replace("budget=60", "budget=5")
+    out = environment.run("python", "-c", program, cwd=tmp_path)
+    assert "times as fast" in out and "the plan in the model is used" in out
+    assert "SUCCEEDED" in out and (tmp_path / "model.opt.onnx").exists()

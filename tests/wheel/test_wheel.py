@@ -98,13 +98,16 @@ def test_the_command_line_is_the_program_itself(bare):
         assert name in bare.run(name, "--help")
     assert bare.finish("plait", "run", "none.onnx").returncode == 2
     # The process is the program, so that a signal reaches it.
-    process = subprocess.Popen([bare.program("plaitd"), "--data-dir", bare.folder / "data",
-                                "--listen", "127.0.0.1:0", "--insecure", "--workers", "none"],
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                               env=bare.variables)
-    assert f'"pid":{process.pid}' in process.stdout.readline()
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(programs.RUN_SECONDS_MAX) == 0
+    command = [bare.program("plaitd"), "--data-dir", bare.folder / "data", "--listen",
+               "127.0.0.1:0", "--insecure", "--workers", "none"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          env=bare.variables) as process:
+        try:
+            assert f'"pid":{process.pid}' in process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(programs.RUN_SECONDS_MAX) == 0
+        finally:
+            process.kill()
 
 
 def test_the_command_line_needs_no_numpy(bare):

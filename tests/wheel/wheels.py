@@ -1,5 +1,6 @@
 """Making the wheel, and virtual environments to install it in."""
 
+import fcntl
 import pathlib
 import subprocess
 import sys
@@ -32,31 +33,35 @@ def is_newer_than_its_parts(wheel):
 
 
 def make():
-    """The wheel of what the build folder holds."""
+    """The wheel of what the build folder holds. Of test processes one makes it, others wait."""
     folder = programs.BUILD / "wheel"
-    for made in folder.glob("plait-*.whl"):
-        if is_newer_than_its_parts(made):
-            return made
-    made = run(ROOT / "tools/build-wheel", folder,
-               env=programs.environment(PLAIT_BUILD=str(programs.BUILD)))
-    return pathlib.Path(made.strip())
+    with (programs.BUILD / "wheel.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for made in folder.glob("plait-*.whl"):
+            if is_newer_than_its_parts(made):
+                return made
+        made = run(ROOT / "tools/build-wheel", folder,
+                   env=programs.environment(PLAIT_BUILD=str(programs.BUILD)))
+        return pathlib.Path(made.strip())
 
 
 class Environment:
-    """A virtual environment; plait in it keeps its data in a folder of the test session's."""
+    """A virtual environment; plait in it keeps its data in a folder of the test session's. The pip
+    of the tests installs into it: one of its own would take longer than what the tests install."""
 
-    def __init__(self, folder, python=sys.executable):
+    def __init__(self, folder):
         self.folder = folder
         self.variables = programs.environment(XDG_CACHE_HOME=str(folder / "cache"))
         # Nothing of the one that runs the tests.
         self.variables.pop("PYTHONPATH", None)
-        run(python, "-m", "venv", folder)
+        run(sys.executable, "-m", "venv", "--without-pip", folder)
 
     def program(self, name):
         return self.folder / "bin" / name
 
     def install(self, *words):
-        run(self.program("pip"), "install", "--quiet", "--disable-pip-version-check", *words)
+        run(sys.executable, "-m", "pip", "--python", self.folder, "install", "--quiet",
+            "--no-compile", "--disable-pip-version-check", *words)
 
     def run(self, *words, **options):
         return run(self.program(words[0]), *words[1:], env=self.variables, **options)
