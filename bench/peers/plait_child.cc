@@ -58,11 +58,14 @@ class PlaitChild {
   absl::StatusOr<Json> Load(const std::string& path, const std::string& folder) {
     executable_.reset();
     const Stopwatch stopwatch;
+    // Of warnings one counts: that a plan is ignored, which the grade tells.
     std::vector<std::string> warnings;
     PLAIT_ASSIGN_OR_RETURN(LoadedExecutable loaded,
-                           LoadExecutable(path, {}, *executor_, &warnings));
-    // A plan that is ignored would be timed as if it were the one that was searched for.
-    if (!warnings.empty()) return absl::FailedPreconditionError(warnings.front());
+                           LoadExecutable(path, {.inputs = folder}, *executor_, &warnings));
+    // A default plan would be timed as if it were the one that was searched for.
+    if (loaded.model.grade == PlanGrade::kDefault) {
+      return absl::FailedPreconditionError(loaded.model.explanation);
+    }
     executable_ = std::move(loaded.executable);
     output_names_ = std::move(loaded.model.output_names);
     PLAIT_ASSIGN_OR_RETURN(inputs_, ReadInputs(folder, loaded.model.graph));

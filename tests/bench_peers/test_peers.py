@@ -40,17 +40,22 @@ def compare(model, *options, least=1):
     return done, document, {row["runtime"]: row for row in result["runtimes"]}
 
 
-@pytest.fixture(name="made", scope="module")
-def fixture_made(tmp_path_factory):
-    """A folder with a small model, and with its optimized file in the folder `optimized`."""
-    folder = tmp_path_factory.mktemp("made")
-    model = light.write("tiny_resnet", folder)
+def optimize(model):
+    """Makes its optimized file, of the same name in the folder `optimized` beside it."""
+    folder = model.parent
     (folder / "optimized").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         done = call(PLAIT, "optimize", model, "-o", folder / "optimized" / model.name,
                     "--budget", "3s", "--threads", 2)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(name="made", scope="module")
+def fixture_made(tmp_path_factory):
+    """A folder with a small model, and with its optimized file in the folder `optimized`."""
+    folder = tmp_path_factory.mktemp("made")
+    optimize(light.write("tiny_resnet", folder))
     return folder
 
 
@@ -89,6 +94,16 @@ def test_a_small_model_is_timed_by_every_runtime(model):
     if result["peer_ratio"]:
         assert result["peer_ratio"]["low"] <= result["peer_ratio"]["median"]
         assert "the better peer / plait over 1 models" in done.stdout
+
+
+def test_a_model_with_an_open_dimension_is_timed_at_the_size_asked_for(tmp_path):
+    model = light.write("tiny_dynamic", tmp_path)
+    optimize(model)
+    # The plan in the file is for a batch of one, and is bound to that of three.
+    for options in ((), ("--optimized", tmp_path / "optimized")):
+        done, _, rows = compare(model, "--dynamic-size", 3, *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert rows["plait"]["latency_us_median"] > 0 and rows["plait"]["max_rel_error"] < 1e-4
 
 
 def test_large_inputs_beside_a_process_that_spins(model):
