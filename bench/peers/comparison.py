@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import hashlib
+import importlib.metadata
 import os
 import pathlib
 import statistics
@@ -116,6 +117,25 @@ def digest(path):
     """SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def programs(arguments):
+    """What takes part: plait by the bytes of its program, a library by its version; None where it is
+    missing."""
+    return {runtime: _plait_digest(arguments) if runtime == "plait" else _library_version(runtime)
+            for runtime in arguments.runtimes}
+
+
+def _plait_digest(arguments):
+    program = participants.plait_program(arguments)
+    return digest(program) if program.is_file() else None
+
+
+def _library_version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def rows_for(path, arguments):

@@ -179,9 +179,14 @@ def check_plan(model, arguments):
                                  f"{arguments.precision}")
 
 
+def plait_program(arguments):
+    """The program beside `plait` that bench/peers builds."""
+    return arguments.plait.parent / "plait_child"
+
+
 def plait(name, arguments):
-    """plait's executor, in the program beside `plait` that bench/peers builds."""
-    program = arguments.plait.parent / "plait_child"
+    """plait's executor, in a program of its own."""
+    program = plait_program(arguments)
     if not program.is_file():
         raise ParticipantFailure(f"{program.name} is not built")
     # Beside others an application leaves its threads where the system puts them.

@@ -98,7 +98,7 @@ def parse():
 
 def main():
     arguments = parse()
-    document = report.Document(arguments.json, arguments)
+    document = report.Document(arguments.json, arguments, comparison.programs(arguments))
     print(report.HEADER, flush=True)
     entries = []
     for path in arguments.models:

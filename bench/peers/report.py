@@ -97,15 +97,15 @@ def summary(models):
 
 class Document:
     """The JSON file of a comparison. Each model is written when it is done, so that a run that was
-    ended goes on where it was, as long as machine, options and files are the same."""
+    ended goes on where it was, as long as machine, programs, options and files are the same."""
 
     OPTIONS = ("threads", "precision", "rounds", "rounds_max", "round_ms", "pause_ms", "seed",
                "dynamic_size", "input_scale", "beside_spinner", "runtimes")
 
-    def __init__(self, path, arguments):
+    def __init__(self, path, arguments, programs):
         self.path = path
         self.head = {
-            "schema_version": 2, "machine": machine.describe(),
+            "schema_version": 2, "machine": machine.describe(), "programs": programs,
             "options": {name: getattr(arguments, name) for name in self.OPTIONS},
             "rules": {"steal_max": rounds.STEAL_MAX,
                       "yardstick_drift_max": rounds.YARDSTICK_DRIFT_MAX,

@@ -114,8 +114,17 @@ def test_large_inputs_beside_a_process_that_spins(model):
     assert rows["plait"]["latency_us_median"] > 0 and rows["plait"]["max_rel_error"] < 1e-4
 
 
-def test_a_run_that_was_ended_goes_on_where_it_was(model):
-    given = ("--optimized", model.parent / "optimized")
+def linked_programs(folder):
+    """A folder with plait's programs; returns the path of `plait` in it."""
+    folder.mkdir()
+    for name in ("plait", "plait_child", "processor_peaks"):
+        (folder / name).symlink_to(PLAIT.parent / name)
+    return folder / "plait"
+
+
+def test_a_run_that_was_ended_goes_on_where_it_was(model, tmp_path):
+    plait = linked_programs(tmp_path / "programs")
+    given = ("--optimized", model.parent / "optimized", "--plait", plait)
     _, first, _ = compare(model, *given)
     done, second, _ = compare(model, *given)
     assert "measured already" in done.stdout and second == first
@@ -126,6 +135,14 @@ def test_a_run_that_was_ended_goes_on_where_it_was(model):
     onnx.save(optimized, model.parent / "optimized" / model.name)
     done, _, _ = compare(model, *given, "--seed", 2)
     assert "measured already" not in done.stdout, "plait ran another file"
+    child = plait.with_name("plait_child")
+    other = child.read_bytes() + b"of another build"
+    child.unlink()
+    child.write_bytes(other)
+    child.chmod(0o755)
+    done, fourth, _ = compare(model, *given, "--seed", 2)
+    assert "measured already" not in done.stdout, "another plait ran"
+    assert fourth["programs"]["onnxruntime"] == third["programs"]["onnxruntime"] is not None
 
 
 @pytest.mark.parametrize("compared, plan, is_timed", [
