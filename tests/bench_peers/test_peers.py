@@ -1,11 +1,13 @@
 """bench/peers on small models: real runtimes, no figure for a plan that was ignored, and the rules
 by which rounds count."""
 
+import contextlib
 import json
 import pathlib
 import shutil
 import subprocess
 import sys
+import types
 
 import onnx
 import pytest
@@ -16,6 +18,7 @@ sys.path.insert(0, str(ROOT / "bench" / "models"))
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 
 import light  # noqa: E402 (found through the lines above)
+import participants  # noqa: E402
 import report  # noqa: E402
 import rounds  # noqa: E402
 
@@ -145,22 +148,36 @@ def test_a_run_that_was_ended_goes_on_where_it_was(model, tmp_path):
     assert fourth["programs"]["onnxruntime"] == third["programs"]["onnxruntime"] is not None
 
 
-@pytest.mark.parametrize("compared, plan, is_timed", [
-    ("fp32", "strict", True), ("fp32", "bf16", False), ("fp32", "auto", False),
-    ("bf16", "strict", True), ("bf16", "bf16", True), ("bf16", "auto", False)])
-def test_a_plan_of_another_precision_has_no_figure(model, tmp_path, compared, plan, is_timed):
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    for name in ("plait_child", "processor_peaks"):
-        (programs / name).symlink_to(PLAIT.parent / name)
-    said = json.dumps({"plans": [{"precision": plan}, {"precision": None}]})
-    (programs / "plait").write_text(f"#!/bin/sh\necho '{said}'\n")
-    (programs / "plait").chmod(0o755)
-    _, _, rows = compare(model, "--plait", programs / "plait", "--precision", compared)
+def plait_that_tells(precision, folder):
+    """plait's programs, of which `plait` tells that every file has a plan of this precision."""
+    plait = linked_programs(folder)
+    told = json.dumps({"plans": [{"precision": precision}, {"precision": None}]})
+    plait.unlink()
+    plait.write_text(f"#!/bin/sh\necho '{told}'\n")
+    plait.chmod(0o755)
+    return plait
+
+
+@pytest.mark.parametrize("compared, fits", [
+    ("fp32", {"strict": True, "bf16": False, "auto": False}),
+    ("bf16", {"strict": True, "bf16": True, "auto": False})])
+def test_plans_of_another_precision_are_told(tmp_path, compared, fits):
+    for plan, does_fit in fits.items():
+        arguments = types.SimpleNamespace(plait=plait_that_tells(plan, tmp_path / plan), threads=1,
+                                          precision=compared, timeout_s=60)
+        told = pytest.raises(participants.ParticipantFailure, match=f"its plan has precision {plan}")
+        with contextlib.nullcontext() if does_fit else told:
+            participants.check_plan("model.onnx", arguments)
+
+
+@pytest.mark.parametrize("plan, is_timed", [("strict", True), ("auto", False)])
+def test_a_plan_of_another_precision_has_no_figure(model, tmp_path, plan, is_timed):
+    plait = plait_that_tells(plan, tmp_path / "programs")
+    _, _, rows = compare(model, "--plait", plait, "--precision", "bf16")
     if is_timed:
         assert rows["plait"]["latency_us_median"] > 0
     else:
-        assert rows["plait"]["failure"] == f"its plan has precision {plan}, compared is {compared}"
+        assert rows["plait"]["failure"] == f"its plan has precision {plan}, compared is bf16"
 
 
 def test_a_runtime_that_is_missing_has_a_row_that_says_so(tmp_path):
