@@ -11,7 +11,9 @@ pytestmark = pytest.mark.skipif(bool(cached("PLAIT_SANITIZE")), reason="nobody p
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("packages")
-    run("cpack", "--config", programs.BUILD / "CPackConfig.cmake", "-B", folder)
+    # Nothing here looks at the compression, which takes most of the time.
+    run("cpack", "--config", programs.BUILD / "CPackConfig.cmake", "-B", folder,
+        "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none")
     return {path.name.partition("_")[0]: path for path in folder.glob("*.deb")}
 
 
