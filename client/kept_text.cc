@@ -52,7 +52,7 @@ std::string PlanText(const v1::Refusal& refusal) {
   }
 }
 
-std::string KernelText(const v1::Refusal& refusal) {
+std::string RefusedKernelText(const v1::Refusal& refusal) {
   return absl::StrFormat(
       "no other plan ran; %s was not accurate enough at %d layers (error %.1e at %s, limit %.1e)",
       refusal.kernel(), refusal.layers(), refusal.error(), refusal.place(), refusal.limit());
@@ -63,7 +63,7 @@ std::string KernelText(const v1::Refusal& refusal) {
 std::string KeptText(const v1::Report& report) {
   if (report.optimized().origin() != "baseline" || report.refused().empty()) return "";
   const v1::Refusal& best = report.refused(0);
-  if (!best.kernel().empty()) return absl::StrCat("the original: ", KernelText(best));
+  if (!best.kernel().empty()) return absl::StrCat("the original: ", RefusedKernelText(best));
   return absl::StrFormat("the original: the best candidate (predicted %.2fx) %s",
                          best.speedup_predicted(), PlanText(best));
 }

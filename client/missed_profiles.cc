@@ -26,7 +26,7 @@ class NoProfiler : public Profiler {
   }
 };
 
-std::string KernelText(const ProfileKey& key) {
+std::string MissedKernelText(const ProfileKey& key) {
   return key.variant.empty() ? key.family : absl::StrCat(key.family, " ", key.variant);
 }
 
@@ -82,7 +82,8 @@ Json MissesJson(absl::Span<const MissedProfile> missed) {
 std::string MissesTable(absl::Span<const MissedProfile> missed) {
   std::string text;
   for (const auto& [key, reason] : missed) {
-    absl::StrAppendFormat(&text, "%-28s %-32s %s\n", KernelText(key), OperatorsOf(key), reason);
+    absl::StrAppendFormat(&text, "%-28s %-32s %s\n", MissedKernelText(key), OperatorsOf(key),
+                          reason);
   }
   return text;
 }

@@ -15,7 +15,7 @@ namespace plait {
 namespace {
 
 // "NonMaxSuppression, Gather": those of host segments, each once.
-std::string OperatorsOf(const v1::ModelReport& model) {
+std::string ReportedOperators(const v1::ModelReport& model) {
   std::set<std::string> names;
   for (const v1::HostSegment& segment : model.host_segments()) {
     names.insert(segment.operators().begin(), segment.operators().end());
@@ -106,7 +106,7 @@ void AppendSearch(const v1::SearchReport& search, std::string* text) {
 }
 
 // ", 2 other shapes"; nothing of none.
-std::string ShapesText(int64_t shapes) {
+std::string OtherShapesText(int64_t shapes) {
   if (shapes == 0) return "";
   return absl::StrCat(", ", shapes, " other shape", shapes == 1 ? "" : "s");
 }
@@ -128,7 +128,7 @@ std::string ReportTable(const v1::Report& report, bool explain) {
                         wire::VerdictName(report.equivalence().verdict()),
                         report.equivalence().max_abs_error(), report.equivalence().max_rel_error(),
                         report.equivalence().inputs_tried(),
-                        ShapesText(report.equivalence().shapes_checked()));
+                        OtherShapesText(report.equivalence().shapes_checked()));
   AppendRuntimes(report, &text);
   // Told only where there is something to act on.
   if (report.optimized().fallback_nodes() > 0) {
@@ -138,7 +138,7 @@ std::string ReportTable(const v1::Report& report, bool explain) {
   if (report.model().opaque_nodes_size() > 0) {
     absl::StrAppendFormat(
         &text, "opaque       %d nodes are not understood and run in another runtime (%s)\n",
-        report.model().opaque_nodes_size(), OperatorsOf(report.model()));
+        report.model().opaque_nodes_size(), ReportedOperators(report.model()));
   }
   AppendRules(report.search(), explain, &text);
   AppendSearch(report.search(), &text);

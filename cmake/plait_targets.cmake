@@ -41,7 +41,7 @@ include(cmake/precompiled_headers.cmake)
 # `tools/check-tidy` reads each source by itself.
 function(plait_compile_together target separate)
   if(PLAIT_UNITY AND NOT separate)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
   endif()
 endfunction()
 

@@ -56,7 +56,7 @@ class AllWeights : public WeightSource {
   const std::vector<LoadedModel>& models_;
 };
 
-Json ModelJson(const LoadedModel& model, const CandidateMeasurement& measurement) {
+Json BenchedModelJson(const LoadedModel& model, const CandidateMeasurement& measurement) {
   Json json;
   json["path"] = model.path;
   json["latency_us_median"] = Median(measurement.latency_us);
@@ -70,7 +70,7 @@ Json ModelJson(const LoadedModel& model, const CandidateMeasurement& measurement
   return json;
 }
 
-std::string Table(const Json& result) {
+std::string BenchTable(const Json& result) {
   std::string text =
       absl::StrFormat("%-40s %12s %12s %12s\n", "latency, us", "median", "p10", "p95");
   for (const Json& model : result["models"]) {
@@ -85,8 +85,8 @@ std::string Table(const Json& result) {
                                 ratio.value("high", 0.0));
 }
 
-Json ResultJson(const Executor& executor, const std::vector<LoadedModel>& models,
-                const std::vector<CandidateMeasurement>& measurements) {
+Json BenchJson(const Executor& executor, const std::vector<LoadedModel>& models,
+               const std::vector<CandidateMeasurement>& measurements) {
   Json json;
   json["schema_version"] = 1;
   json["device"]["id"] = executor.device().id;
@@ -94,7 +94,7 @@ Json ResultJson(const Executor& executor, const std::vector<LoadedModel>& models
   json["device"]["fingerprint"] = executor.device().fingerprint;
   json["models"] = Json::array();
   for (size_t i = 0; i < models.size(); ++i) {
-    json["models"].push_back(ModelJson(models[i], measurements[i]));
+    json["models"].push_back(BenchedModelJson(models[i], measurements[i]));
   }
   json["ratio"] = nullptr;
   if (models.size() == 2) {
@@ -144,8 +144,8 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
     if (!measured[i].ok()) return Annotate(measured[i].status(), models[i].path);
     measurements.push_back(*std::move(measured[i]));
   }
-  const Json result = ResultJson(*executor, models, measurements);
-  context.console.out << (context.console.json ? JsonText(result) : Table(result));
+  const Json result = BenchJson(*executor, models, measurements);
+  context.console.out << (context.console.json ? JsonText(result) : BenchTable(result));
   return ExitCode::kOk;
 }
 

@@ -91,7 +91,7 @@ std::vector<Finding> FindAll(const CommandContext& context) {
   return findings;
 }
 
-std::string Table(const std::vector<Finding>& findings) {
+std::string FindingsTable(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& finding : findings) {
     absl::StrAppendFormat(&text, "%-8s %-10s %s\n", FindingLevelName(finding.level), finding.check,
@@ -117,7 +117,7 @@ Json FindingsJson(const std::vector<Finding>& findings) {
 absl::StatusOr<ExitCode> RunDoctor(const CommandContext& context) {
   const std::vector<Finding> findings = FindAll(context);
   context.console.out << (context.console.json ? JsonText(FindingsJson(findings))
-                                               : Table(findings));
+                                               : FindingsTable(findings));
   const bool has_error = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.level == FindingLevel::kError;
   });

@@ -53,7 +53,7 @@ absl::StatusOr<AskedRules> Ask(const Arguments& arguments, const LoadedModel& mo
 }
 
 // What was asked about a model, as far as it is known.
-Json ModelJson(const LoadedModel& model, const DeviceDescription& device) {
+Json ExplainedModelJson(const LoadedModel& model, const DeviceDescription& device) {
   Json json;
   json["schema_version"] = 1;
   json["path"] = model.path;
@@ -68,7 +68,7 @@ absl::StatusOr<ExitCode> TellRules(const CommandContext& context, const LoadedMo
                                    const DeviceDescription& device) {
   PLAIT_ASSIGN_OR_RETURN(const AskedRules asked, Ask(context.arguments, model, device));
   if (context.console.json) {
-    Json json = ModelJson(model, device);
+    Json json = ExplainedModelJson(model, device);
     json["rules"] = RulesJson(asked.answers);
     context.console.out << JsonText(json);
     return ExitCode::kOk;
@@ -105,7 +105,7 @@ absl::StatusOr<ExitCode> TellSteps(const CommandContext& context, const LoadedMo
   }
   const auto top = static_cast<size_t>(arguments.Integer("--top", kExplainTopDefault));
   if (context.console.json) {
-    Json json = ModelJson(model, executor.device());
+    Json json = ExplainedModelJson(model, executor.device());
     json["us"] = all_us;
     json["families"] = FamiliesJson(steps);
     json["steps"] = StepsJson(steps);

@@ -55,7 +55,7 @@ std::vector<OptionSpec> OptionsOfGate() {
   return options;
 }
 
-ExitCode CodeOf(GateVerdict verdict) {
+ExitCode GateExitCode(GateVerdict verdict) {
   switch (verdict) {
     case GateVerdict::kPass:
       return ExitCode::kOk;
@@ -117,7 +117,7 @@ absl::StatusOr<ExitCode> RunGate(const CommandContext& context) {
   if (!junit.empty()) PLAIT_RETURN_IF_ERROR(WriteFile(junit, GateJunit(report)));
   if (!markdown.empty()) PLAIT_RETURN_IF_ERROR(AppendFile(markdown, GateMarkdown(report)));
   context.console.out << (context.console.json ? JsonText(GateJson(report)) : GateTable(report));
-  return CodeOf(report.outcome.verdict);
+  return GateExitCode(report.outcome.verdict);
 }
 
 }  // namespace

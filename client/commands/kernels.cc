@@ -44,7 +44,7 @@ Json KernelJson(const ListedKernel& kernel) {
   return json;
 }
 
-std::string Table(const std::vector<ListedKernel>& kernels) {
+std::string KernelsTable(const std::vector<ListedKernel>& kernels) {
   struct Row {
     int planned = 0;
     int model = 0;
@@ -88,7 +88,7 @@ absl::StatusOr<ExitCode> RunKernels(const CommandContext& context) {
     return ExitCode::kOk;
   }
   if (!context.console.json) {
-    context.console.out << Table(kernels);
+    context.console.out << KernelsTable(kernels);
     return ExitCode::kOk;
   }
   Json json = {{"schema_version", 1}, {"path", path}, {"device", id}, {"kernels", Json::array()}};

@@ -66,7 +66,7 @@ Json PlanJson(const FilePlan& plan) {
   return json;
 }
 
-std::string ShapesText(const Json& shapes) {
+std::string PlanShapesText(const Json& shapes) {
   std::string text;
   for (const auto& [name, dims] : shapes.items()) {
     absl::StrAppend(&text, text.empty() ? "" : ", ", name, "=",
@@ -81,7 +81,7 @@ std::string FitText(const Json& plan) {
   return reason.empty() ? "yes" : "yes: " + reason;
 }
 
-std::string Table(const Json& plans) {
+std::string PlansTable(const Json& plans) {
   if (plans.empty()) return "no plan is in the model (plait optimize makes one)\n";
   std::string text;
   for (const Json& plan : plans) {
@@ -96,7 +96,7 @@ std::string Table(const Json& plans) {
                           "made         %s\nkernels      %d\nstreams      %d\narena bytes  %d\n"
                           "fits         %s\n",
                           text.empty() ? "" : "\n", device, plan.value("engine_version", ""),
-                          number("threads"), ShapesText(plan["shapes"]),
+                          number("threads"), PlanShapesText(plan["shapes"]),
                           predicted ? "by predicted times" : "by measuring", number("kernels"),
                           number("streams"), number("arena_bytes"), FitText(plan));
   }
@@ -155,7 +155,7 @@ absl::StatusOr<ExitCode> RunPlans(const CommandContext& context) {
     Json& listed = json["plans"].emplace_back(PlanJson(plan));
     AddFit(ChoiceFor(*model, parts, plan, shapes, *executor), &listed);
   }
-  context.console.out << (context.console.json ? JsonText(json) : Table(json["plans"]));
+  context.console.out << (context.console.json ? JsonText(json) : PlansTable(json["plans"]));
   return ExitCode::kOk;
 }
 

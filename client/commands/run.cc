@@ -23,7 +23,7 @@ std::vector<OptionSpec> OptionsOfRun() {
   return options;
 }
 
-Json ResultJson(const LoadedModel& model, absl::Span<const Tensor> outputs) {
+Json RunJson(const LoadedModel& model, absl::Span<const Tensor> outputs) {
   Json json;
   json["plan"] = PlanChoiceJson(model);
   json["outputs"] = Json::array();
@@ -66,7 +66,7 @@ absl::StatusOr<ExitCode> RunRun(const CommandContext& context) {
         WriteOutputs(arguments.Text("--outputs"), loaded.model.output_names, outputs));
   }
   if (context.console.json) {
-    context.console.out << JsonText(ResultJson(loaded.model, outputs));
+    context.console.out << JsonText(RunJson(loaded.model, outputs));
     return ExitCode::kOk;
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

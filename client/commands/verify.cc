@@ -155,7 +155,7 @@ std::string LossesText(const std::vector<LoadedModel>& models, const Losses& los
 }
 
 // A third code, so that a script does not take "could not tell" for either answer.
-ExitCode CodeOf(Verdict verdict) {
+ExitCode VerifyExitCode(Verdict verdict) {
   switch (verdict) {
     case Verdict::kEquivalent:
       return ExitCode::kOk;
@@ -221,7 +221,7 @@ absl::StatusOr<ExitCode> RunVerify(const CommandContext& context) {
     if (losses.has_value()) context.console.out << LossesText(models, *losses);
   }
   if (!comparison.reason.empty()) context.console.err << comparison.reason << "\n";
-  return CodeOf(equivalence.verdict);
+  return VerifyExitCode(equivalence.verdict);
 }
 
 }  // namespace

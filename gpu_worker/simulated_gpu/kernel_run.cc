@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kThreadsMax = 1024;
 constexpr int64_t kBlocksMax = int64_t{1} << 31;
 
-int64_t Product(const std::array<unsigned, 3>& sizes) {
+int64_t ProductOfSizes(const std::array<unsigned, 3>& sizes) {
   return int64_t{sizes[0]} * sizes[1] * sizes[2];
 }
 
@@ -29,14 +29,14 @@ void Shuffle(Random& random, std::vector<T>* values) {
 }  // namespace
 
 absl::Status CheckShape(const Program& program, const LaunchShape& shape) {
-  const int64_t threads = Product(shape.block);
+  const int64_t threads = ProductOfSizes(shape.block);
   const int64_t threads_max = program.threads_max > 0 ? program.threads_max : kThreadsMax;
   if (threads < 1 || threads > std::min(threads_max, kThreadsMax)) {
     return absl::InvalidArgumentError(absl::StrCat("kernel ", program.kernel, ": ", threads,
                                                    " threads in a block, 1 to ", threads_max));
   }
   // The second and third sizes have limits of their own.
-  const int64_t blocks = Product(shape.grid);
+  const int64_t blocks = ProductOfSizes(shape.grid);
   if (blocks < 1 || blocks >= kBlocksMax || shape.grid[1] > 65535 || shape.grid[2] > 65535 ||
       shape.block[2] > 64) {
     return absl::InvalidArgumentError(
@@ -80,12 +80,12 @@ class KernelRun::Grid {
       block_.shared.AllocateAt(variable.name, variable.address, variable.bytes);
     }
     block_.shared.BeginLaunch(program.shared_granule_bytes);
-    const auto threads = static_cast<int>(Product(launch_.shape.block));
+    const auto threads = static_cast<int>(ProductOfSizes(launch_.shape.block));
     for (int first = 0; first < threads; first += kLanes) {
       warps_.push_back(std::make_unique<Warp>(launch_, block_, first / kLanes,
                                               std::min(kLanes, threads - first)));
     }
-    blocks_.resize(Product(launch_.shape.grid));
+    blocks_.resize(ProductOfSizes(launch_.shape.grid));
     for (size_t i = 0; i < blocks_.size(); ++i) blocks_[i] = static_cast<int32_t>(i);
     Shuffle(random_, &blocks_);
     return absl::OkStatus();

@@ -148,7 +148,7 @@ void Pack(const LaneOperands& operands, uint32_t mask) {
 }
 
 constexpr InstructionClass kMove = InstructionClass::kMove;
-constexpr InstructionClass kInteger = InstructionClass::kInteger;
+using InstructionClass::kInteger;
 
 template <typename T>
 void AddMoves(OpcodeTable* table, std::initializer_list<const char*> types) {

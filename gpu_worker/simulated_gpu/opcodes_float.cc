@@ -12,11 +12,11 @@ namespace plait::simulated_gpu {
 namespace {
 
 template <typename T>
-T Add(T a, T b) {
+T FloatAdd(T a, T b) {
   return a + b;
 }
 template <typename T>
-T Subtract(T a, T b) {
+T FloatSubtract(T a, T b) {
   return a - b;
 }
 template <typename T>
@@ -24,7 +24,7 @@ T Multiply(T a, T b) {
   return a * b;
 }
 template <typename T>
-T Divide(T a, T b) {
+T FloatDivide(T a, T b) {
   return a / b;
 }
 template <typename T>
@@ -40,11 +40,11 @@ T SquareRoot(T a) {
   return std::sqrt(a);
 }
 template <typename T>
-T Negate(T a) {
+T FloatNegate(T a) {
   return -a;
 }
 template <typename T>
-T Absolute(T a) {
+T FloatAbsolute(T a) {
   return std::fabs(a);
 }
 
@@ -56,24 +56,24 @@ T CopySign(T a, T b) {
 
 // A NaN and a number give the number; -0 is less than +0.
 template <typename T>
-T Minimum(T a, T b) {
+T FloatMinimum(T a, T b) {
   if (std::isnan(a)) return b;
   if (std::isnan(b)) return a;
   if (a == b) return std::signbit(a) ? a : b;
   return a < b ? a : b;
 }
 template <typename T>
-T Maximum(T a, T b) {
+T FloatMaximum(T a, T b) {
   if (std::isnan(a)) return b;
   if (std::isnan(b)) return a;
   if (a == b) return std::signbit(a) ? b : a;
   return a < b ? b : a;
 }
 float MinimumOrNan(float a, float b) {
-  return std::isnan(a) || std::isnan(b) ? NAN : Minimum(a, b);
+  return std::isnan(a) || std::isnan(b) ? NAN : FloatMinimum(a, b);
 }
 float MaximumOrNan(float a, float b) {
-  return std::isnan(a) || std::isnan(b) ? NAN : Maximum(a, b);
+  return std::isnan(a) || std::isnan(b) ? NAN : FloatMaximum(a, b);
 }
 
 // a * b + c rounded towards minus infinity (down) or plus infinity. The product of two floats is
@@ -127,27 +127,27 @@ void AddSingle(OpcodeTable* table, const std::string& name, InstructionClass ins
 void AddSingles(OpcodeTable* table) {
   constexpr InstructionClass kFloat = InstructionClass::kFloat;
   for (const char* rounding : {"", ".rn"}) {
-    AddSingle<Add<float>>(table, std::string("add") + rounding, kFloat);
-    AddSingle<Subtract<float>>(table, std::string("sub") + rounding, kFloat);
+    AddSingle<FloatAdd<float>>(table, std::string("add") + rounding, kFloat);
+    AddSingle<FloatSubtract<float>>(table, std::string("sub") + rounding, kFloat);
     AddSingle<Multiply<float>>(table, std::string("mul") + rounding, kFloat);
   }
   AddSingle<Fma<float>>(table, "fma.rn", kFloat);
   AddSingle<Fma<float>>(table, "mad.rn", kFloat);
   AddSingle<FmaDown>(table, "fma.rm", kFloat);
   AddSingle<FmaUp>(table, "fma.rp", kFloat);
-  AddSingle<Minimum<float>>(table, "min", kFloat);
-  AddSingle<Maximum<float>>(table, "max", kFloat);
+  AddSingle<FloatMinimum<float>>(table, "min", kFloat);
+  AddSingle<FloatMaximum<float>>(table, "max", kFloat);
   AddOpcode<MinimumOrNan>(table, "min.NaN.f32", kFloat);
   AddOpcode<MaximumOrNan>(table, "max.NaN.f32", kFloat);
-  AddSingle<Negate<float>>(table, "neg", kFloat);
-  AddSingle<Absolute<float>>(table, "abs", kFloat);
+  AddSingle<FloatNegate<float>>(table, "neg", kFloat);
+  AddSingle<FloatAbsolute<float>>(table, "abs", kFloat);
   AddOpcode<CopySign<float>>(table, "copysign.f32", kFloat);
 }
 
 void AddSpecials(OpcodeTable* table) {
   constexpr InstructionClass kSpecial = InstructionClass::kSpecial;
   for (const char* rounding : {".rn", ".approx", ".full"}) {
-    AddSingle<Divide<float>>(table, std::string("div") + rounding, kSpecial);
+    AddSingle<FloatDivide<float>>(table, std::string("div") + rounding, kSpecial);
   }
   for (const char* rounding : {".rn", ".approx"}) {
     AddSingle<Reciprocal<float>>(table, std::string("rcp") + rounding, kSpecial);
@@ -164,16 +164,16 @@ void AddSpecials(OpcodeTable* table) {
 void AddDoubles(OpcodeTable* table) {
   constexpr InstructionClass kFloat = InstructionClass::kFloat;
   for (const char* rounding : {"", ".rn"}) {
-    AddOpcode<Add<double>>(table, std::string("add") + rounding + ".f64", kFloat);
-    AddOpcode<Subtract<double>>(table, std::string("sub") + rounding + ".f64", kFloat);
+    AddOpcode<FloatAdd<double>>(table, std::string("add") + rounding + ".f64", kFloat);
+    AddOpcode<FloatSubtract<double>>(table, std::string("sub") + rounding + ".f64", kFloat);
     AddOpcode<Multiply<double>>(table, std::string("mul") + rounding + ".f64", kFloat);
   }
   AddOpcode<Fma<double>>(table, "fma.rn.f64", kFloat);
-  AddOpcode<Minimum<double>>(table, "min.f64", kFloat);
-  AddOpcode<Maximum<double>>(table, "max.f64", kFloat);
-  AddOpcode<Negate<double>>(table, "neg.f64", kFloat);
-  AddOpcode<Absolute<double>>(table, "abs.f64", kFloat);
-  AddOpcode<Divide<double>>(table, "div.rn.f64", InstructionClass::kSpecial);
+  AddOpcode<FloatMinimum<double>>(table, "min.f64", kFloat);
+  AddOpcode<FloatMaximum<double>>(table, "max.f64", kFloat);
+  AddOpcode<FloatNegate<double>>(table, "neg.f64", kFloat);
+  AddOpcode<FloatAbsolute<double>>(table, "abs.f64", kFloat);
+  AddOpcode<FloatDivide<double>>(table, "div.rn.f64", InstructionClass::kSpecial);
   AddOpcode<Reciprocal<double>>(table, "rcp.rn.f64", InstructionClass::kSpecial);
   AddOpcode<SquareRoot<double>>(table, "sqrt.rn.f64", InstructionClass::kSpecial);
 }

@@ -12,11 +12,11 @@ namespace {
 using Wide = unsigned __int128;
 
 template <typename T>
-T Add(T a, T b) {
+T IntegerAdd(T a, T b) {
   return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 template <typename T>
-T Subtract(T a, T b) {
+T IntegerSubtract(T a, T b) {
   return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
 }
 template <typename T>
@@ -30,11 +30,11 @@ T MultiplyHigh(T a, T b) {
 }
 template <typename T>
 T MultiplyAddLow(T a, T b, T c) {
-  return Add(MultiplyLow(a, b), c);
+  return IntegerAdd(MultiplyLow(a, b), c);
 }
 template <typename T>
 T MultiplyAddHigh(T a, T b, T c) {
-  return Add(MultiplyHigh(a, b), c);
+  return IntegerAdd(MultiplyHigh(a, b), c);
 }
 template <typename T, typename Result>
 Result MultiplyWide(T a, T b) {
@@ -42,14 +42,14 @@ Result MultiplyWide(T a, T b) {
 }
 template <typename T, typename Result>
 Result MultiplyAddWide(T a, T b, Result c) {
-  return Add(MultiplyWide<T, Result>(a, b), c);
+  return IntegerAdd(MultiplyWide<T, Result>(a, b), c);
 }
 
 // By zero: PTX leaves the result open.
 template <typename T>
-T Divide(T a, T b) {
+T IntegerDivide(T a, T b) {
   if (b == 0) return static_cast<T>(~T{0});
-  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return Subtract(T{0}, a);
+  if (std::is_signed_v<T> && b == static_cast<T>(-1)) return IntegerSubtract(T{0}, a);
   return static_cast<T>(a / b);
 }
 template <typename T>
@@ -59,39 +59,39 @@ T Remainder(T a, T b) {
   return static_cast<T>(a % b);
 }
 template <typename T>
-T Minimum(T a, T b) {
+T IntegerMinimum(T a, T b) {
   return std::min(a, b);
 }
 template <typename T>
-T Maximum(T a, T b) {
+T IntegerMaximum(T a, T b) {
   return std::max(a, b);
 }
 template <typename T>
-T Negate(T a) {
-  return Subtract(T{0}, a);
+T IntegerNegate(T a) {
+  return IntegerSubtract(T{0}, a);
 }
 template <typename T>
-T Absolute(T a) {
-  return a < 0 ? Negate(a) : a;
+T IntegerAbsolute(T a) {
+  return a < 0 ? IntegerNegate(a) : a;
 }
 
-constexpr InstructionClass kInteger = InstructionClass::kInteger;
+using InstructionClass::kInteger;
 
 template <typename T>
 void AddOf(OpcodeTable* table, const std::string& type) {
-  AddOpcode<Add<T>>(table, "add." + type, kInteger);
-  AddOpcode<Subtract<T>>(table, "sub." + type, kInteger);
+  AddOpcode<IntegerAdd<T>>(table, "add." + type, kInteger);
+  AddOpcode<IntegerSubtract<T>>(table, "sub." + type, kInteger);
   AddOpcode<MultiplyLow<T>>(table, "mul.lo." + type, kInteger);
   AddOpcode<MultiplyHigh<T>>(table, "mul.hi." + type, kInteger);
   AddOpcode<MultiplyAddLow<T>>(table, "mad.lo." + type, kInteger);
   AddOpcode<MultiplyAddHigh<T>>(table, "mad.hi." + type, kInteger);
-  AddOpcode<Divide<T>>(table, "div." + type, kInteger);
+  AddOpcode<IntegerDivide<T>>(table, "div." + type, kInteger);
   AddOpcode<Remainder<T>>(table, "rem." + type, kInteger);
-  AddOpcode<Minimum<T>>(table, "min." + type, kInteger);
-  AddOpcode<Maximum<T>>(table, "max." + type, kInteger);
+  AddOpcode<IntegerMinimum<T>>(table, "min." + type, kInteger);
+  AddOpcode<IntegerMaximum<T>>(table, "max." + type, kInteger);
   if constexpr (std::is_signed_v<T>) {
-    AddOpcode<Negate<T>>(table, "neg." + type, kInteger);
-    AddOpcode<Absolute<T>>(table, "abs." + type, kInteger);
+    AddOpcode<IntegerNegate<T>>(table, "neg." + type, kInteger);
+    AddOpcode<IntegerAbsolute<T>>(table, "abs." + type, kInteger);
   }
 }
 

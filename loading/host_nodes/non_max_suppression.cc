@@ -91,7 +91,7 @@ absl::StatusOr<Limits> ReadLimits(absl::Span<const Tensor> inputs) {
   return limits;
 }
 
-absl::Status CheckTypes(const TensorType& boxes, const TensorType& scores) {
+absl::Status CheckBoxTypes(const TensorType& boxes, const TensorType& scores) {
   const bool are_floats = boxes.dtype == DataType::kFloat32 && scores.dtype == DataType::kFloat32;
   if (are_floats && boxes.rank() == 3 && scores.rank() == 3 && boxes.shape[2] == 4 &&
       boxes.shape[0] == scores.shape[0] && boxes.shape[1] == scores.shape[2]) {
@@ -108,7 +108,7 @@ absl::StatusOr<HostOperator> MakeNonMaxSuppression(const HostNode& node) {
   const bool is_centred = node.Integer("center_point_box", 0) != 0;
   return [is_centred](absl::Span<const Tensor> inputs) -> absl::StatusOr<std::vector<Tensor>> {
     PLAIT_RETURN_IF_ERROR(CheckGiven(inputs, 2));
-    PLAIT_RETURN_IF_ERROR(CheckTypes(inputs[0].type(), inputs[1].type()));
+    PLAIT_RETURN_IF_ERROR(CheckBoxTypes(inputs[0].type(), inputs[1].type()));
     PLAIT_ASSIGN_OR_RETURN(const Limits limits, ReadLimits(inputs));
     const std::vector<float> corners = ElementsAs<float>(inputs[0]);
     const std::vector<float> scores = ElementsAs<float>(inputs[1]);

@@ -131,7 +131,7 @@ float LargestOf(absl::Span<const Sample> samples, const float* channel) {
   return largest;
 }
 
-absl::Status CheckTypes(absl::Span<const Tensor> inputs) {
+absl::Status CheckRegionTypes(absl::Span<const Tensor> inputs) {
   const TensorType& image = inputs[0].type();
   const TensorType& regions = inputs[1].type();
   const TensorType& images = inputs[2].type();
@@ -148,7 +148,7 @@ absl::Status CheckTypes(absl::Span<const Tensor> inputs) {
 absl::StatusOr<std::vector<Tensor>> RoiAlign(absl::Span<const Tensor> inputs,
                                              const Pooling& pooling) {
   PLAIT_RETURN_IF_ERROR(CheckGiven(inputs, 3));
-  PLAIT_RETURN_IF_ERROR(CheckTypes(inputs));
+  PLAIT_RETURN_IF_ERROR(CheckRegionTypes(inputs));
   const Shape& shape = inputs[0].type().shape;
   const std::vector<float> image = ElementsAs<float>(inputs[0]);
   const std::vector<float> regions = ElementsAs<float>(inputs[1]);

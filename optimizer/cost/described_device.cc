@@ -53,8 +53,8 @@ Profile OnEnvelope(const DescribedDevice& device, const KernelWork& work) {
   return profile;
 }
 
-Profile InBlocks(const DescribedDevice& device, const KernelWork& work,
-                 const KernelBlocks& blocks) {
+Profile ProfileInBlocks(const DescribedDevice& device, const KernelWork& work,
+                        const KernelBlocks& blocks) {
   const auto count = static_cast<double>(blocks.blocks);
   const double multiprocessors = device.multiprocessors;
   const auto rounds =
@@ -128,7 +128,7 @@ Profile DescribedProfiler::Predict(const LoneKernel& lone) const {
     return nothing;
   }
   return detail_ == PredictionDetail::kEnvelope ? OnEnvelope(device_, work)
-                                                : InBlocks(device_, work, *blocks);
+                                                : ProfileInBlocks(device_, work, *blocks);
 }
 
 absl::StatusOr<std::vector<Profile>> DescribedProfiler::Measure(

@@ -26,7 +26,7 @@ struct AddAttributeValue {
 };
 
 // The alternative's index keeps the integer 1 apart from the float of the same bits.
-Fingerprint FingerprintOf(const Attributes::Entry& entry) {
+Fingerprint EntryFingerprint(const Attributes::Entry& entry) {
   FingerprintBuilder builder;
   builder.Add(entry.first).Add(uint64_t{entry.second.index()});
   std::visit(AddAttributeValue{builder}, entry.second);
@@ -51,13 +51,13 @@ void Attributes::Set(absl::string_view name, AttributeValue value) {
   Erase(name);
   const auto place =
       entries_.insert(LowerBound(entries_, name), Entry(std::string(name), std::move(value)));
-  fingerprint_ = fingerprint_ + FingerprintOf(*place);
+  fingerprint_ = fingerprint_ + EntryFingerprint(*place);
 }
 
 void Attributes::Erase(absl::string_view name) {
   const auto place = LowerBound(entries_, name);
   if (place == entries_.end() || place->first != name) return;
-  fingerprint_ = fingerprint_ - FingerprintOf(*place);
+  fingerprint_ = fingerprint_ - EntryFingerprint(*place);
   entries_.erase(place);
 }
 

@@ -11,7 +11,7 @@ namespace plait {
 
 namespace {
 
-absl::Status Error(const ModelValue& input, absl::string_view what) {
+absl::Status InputError(const ModelValue& input, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("input '", input.name, "': ", what));
 }
 
@@ -27,27 +27,27 @@ std::string ShapeOption(const ModelValue& input) {
 // Checks a given shape against the declared one and learns the sizes of its symbols.
 absl::Status LearnShape(const ModelValue& input, const Shape& shape, SymbolSizes* symbols) {
   if (!IsValidShape(shape)) {
-    return Error(input, absl::StrCat("the shape given, ", ShapeToString(shape),
-                                     ", has a negative dimension or is larger than allowed"));
+    return InputError(input, absl::StrCat("the shape given, ", ShapeToString(shape),
+                                          ", has a negative dimension or is larger than allowed"));
   }
   if (!input.has_shape) return absl::OkStatus();
   if (shape.size() != input.shape.size()) {
-    return Error(
+    return InputError(
         input, absl::StrCat("the shape given, ", ShapeToString(shape), ", has rank ", shape.size(),
                             ", but the model declares ", input.TypeToString()));
   }
   for (size_t index = 0; index < shape.size(); ++index) {
     const Dimension& dim = input.shape[index];
     if (dim.known() && dim.size != shape[index]) {
-      return Error(input, absl::StrCat("dimension ", index, " is ", dim.size,
-                                       " in the model, but given as ", shape[index]));
+      return InputError(input, absl::StrCat("dimension ", index, " is ", dim.size,
+                                            " in the model, but given as ", shape[index]));
     }
     if (dim.known() || dim.symbol.empty()) continue;
     const auto [known, added] = symbols->emplace(dim.symbol, shape[index]);
     if (!added && known->second != shape[index]) {
-      return Error(input,
-                   absl::StrCat("dimension ", index, " ('", dim.symbol, "') is given as ",
-                                shape[index], ", but as ", known->second, " by another input"));
+      return InputError(
+          input, absl::StrCat("dimension ", index, " ('", dim.symbol, "') is given as ",
+                              shape[index], ", but as ", known->second, " by another input"));
     }
   }
   return absl::OkStatus();
@@ -56,7 +56,7 @@ absl::Status LearnShape(const ModelValue& input, const Shape& shape, SymbolSizes
 // The type of an input that no shape was given to.
 absl::StatusOr<TensorType> TypeFromSymbols(const ModelValue& input, const SymbolSizes& symbols) {
   if (!input.has_shape) {
-    return Error(input, absl::StrCat("its shape is not known (", ShapeOption(input), ")"));
+    return InputError(input, absl::StrCat("its shape is not known (", ShapeOption(input), ")"));
   }
   TensorType type{input.dtype, {}};
   for (size_t index = 0; index < input.shape.size(); ++index) {
@@ -64,14 +64,14 @@ absl::StatusOr<TensorType> TypeFromSymbols(const ModelValue& input, const Symbol
     const auto symbol = symbols.find(dim.symbol);
     if (!dim.known() && (dim.symbol.empty() || symbol == symbols.end())) {
       const std::string name = dim.symbol.empty() ? "" : absl::StrCat(" ('", dim.symbol, "')");
-      return Error(input, absl::StrCat("dimension ", index, name, " is not known (",
-                                       ShapeOption(input), ")"));
+      return InputError(input, absl::StrCat("dimension ", index, name, " is not known (",
+                                            ShapeOption(input), ")"));
     }
     type.shape.push_back(dim.known() ? dim.size : symbol->second);
   }
   if (!IsValidShape(type.shape)) {
-    return Error(input,
-                 absl::StrCat("shape ", ShapeToString(type.shape), " is larger than allowed"));
+    return InputError(input,
+                      absl::StrCat("shape ", ShapeToString(type.shape), " is larger than allowed"));
   }
   return type;
 }

@@ -21,10 +21,6 @@ namespace plait {
 
 namespace {
 
-absl::Status Error(const onnx::TensorProto& proto, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("tensor '", proto.name(), "': ", what));
-}
-
 // True for a path that stays in its folder on every system that may read it: no absolute path, no
 // "..", and neither a backslash nor a drive letter, which mean something on Windows.
 bool IsInside(const std::string& path) {
@@ -57,8 +53,8 @@ absl::StatusOr<ExternalRange> ReadRange(const onnx::TensorProto& proto) {
       range.path = entry.value();
     } else if (entry.key() == "offset" || entry.key() == "length") {
       if (!absl::SimpleAtoi(entry.value(), &number) || number < 0) {
-        return Error(proto,
-                     absl::StrCat("the ", entry.key(), " of its external data is no number"));
+        return TensorError(proto,
+                           absl::StrCat("the ", entry.key(), " of its external data is no number"));
       }
       if (entry.key() == "offset") {
         range.offset_bytes = number;
@@ -68,12 +64,12 @@ absl::StatusOr<ExternalRange> ReadRange(const onnx::TensorProto& proto) {
     }
   }
   if (!IsInside(range.path)) {
-    return Error(proto, absl::StrCat("its external data '", range.path,
-                                     "' does not lie in the model's folder"));
+    return TensorError(proto, absl::StrCat("its external data '", range.path,
+                                           "' does not lie in the model's folder"));
   }
   const std::optional<int64_t> size = SizeOf(proto, length);
   if (!size.has_value()) {
-    return Error(proto, "the length of its external data does not fit its type");
+    return TensorError(proto, "the length of its external data does not fit its type");
   }
   if (*size > kModelBytesMax) {
     return absl::ResourceExhaustedError(absl::StrCat("tensor '", proto.name(), "' has ", *size,
@@ -117,8 +113,8 @@ absl::Status PackTensor(absl::string_view tensor, const ExternalReader& read, st
   absl::StatusOr<std::string> bytes = read(range);
   if (!bytes.ok()) return Annotate(bytes.status(), absl::StrCat("tensor '", proto->name(), "'"));
   if (static_cast<int64_t>(bytes->size()) != range.size_bytes) {
-    return Error(*proto, absl::StrCat("'", range.path, "' gives ", bytes->size(),
-                                      " bytes of its data, needed are ", range.size_bytes));
+    return TensorError(*proto, absl::StrCat("'", range.path, "' gives ", bytes->size(),
+                                            " bytes of its data, needed are ", range.size_bytes));
   }
   // The tensor now looks as if the exporter had never used a second file.
   proto->external_data.clear();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -15,13 +14,11 @@
 namespace plait {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 // Places of the inputs and outputs behind query, key, value and result.
 constexpr size_t kMask = 3;
 constexpr size_t kPastKey = 4;
 constexpr size_t kPastValue = 5;
-constexpr size_t kLengths = 6;
+constexpr size_t kKeyLengths = 6;
 constexpr size_t kPresentKey = 1;
 constexpr size_t kPresentValue = 2;
 constexpr size_t kShownScores = 3;
@@ -32,14 +29,14 @@ absl::Status CheckCaches(const OpCall& call, const AttentionShape& shape) {
     return absl::InvalidArgumentError("a past key and a past value belong together");
   }
   if (call.has_input(kPastKey)) {
-    if (call.has_input(kLengths)) {
+    if (call.has_input(kKeyLengths)) {
       return absl::InvalidArgumentError("lengths of sequences are not for caches");
     }
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 1, kPastKey));
     PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 2, kPastValue));
   }
-  if (!call.has_input(kLengths)) return absl::OkStatus();
-  const TensorType& lengths = call.input_types[kLengths];
+  if (!call.has_input(kKeyLengths)) return absl::OkStatus();
+  const TensorType& lengths = call.input_types[kKeyLengths];
   if (lengths == TensorType{DataType::kInt64, {shape.batch}}) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("lengths must be int64[", shape.batch, "], are ", lengths.ToString()));
@@ -70,7 +67,7 @@ constexpr int64_t kBoundedMax = int64_t{1} << 24;
 absl::Status CheckBounds(const OpCall& call, const AttentionShape& shape) {
   const AttentionReach reach = ReadAttentionReach(call.attributes);
   const bool is_bounded =
-      std::min(reach.left, reach.right) < AttentionReach::kUnbounded || call.has_input(kLengths);
+      std::min(reach.left, reach.right) < AttentionReach::kUnbounded || call.has_input(kKeyLengths);
   if (!is_bounded || std::max(shape.keys, shape.queries) <= kBoundedMax) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat("bounds of ", shape.queries, " queries and ",
                                                shape.keys, " keys, of which ", kBoundedMax,
@@ -169,8 +166,8 @@ Range VisibleKeys(const OpCall& call, EvalInputs inputs, const AttentionShape& s
   const AttentionReach reach = ReadAttentionReach(call.attributes);
   Range range{0, shape.keys};
   int64_t place = shape.past + query;
-  if (call.has_input(kLengths)) {
-    const int64_t length = std::get<std::vector<int64_t>>(inputs[kLengths]->values)[batch];
+  if (call.has_input(kKeyLengths)) {
+    const int64_t length = std::get<std::vector<int64_t>>(inputs[kKeyLengths]->values)[batch];
     const int64_t clamped =
         std::clamp(length, -AttentionReach::kUnbounded, AttentionReach::kUnbounded);
     place = clamped - shape.queries + query;
@@ -195,15 +192,15 @@ void FillBias(const OpCall& call, EvalInputs inputs, const AttentionShape& shape
     for (size_t i = 0; i < 3; ++i) first += batch_head_query[i] * strides[i];
     const auto* allowed = std::get_if<std::vector<int64_t>>(&mask.values);
     const auto* added = std::get_if<std::vector<double>>(&mask.values);
-    std::fill(bias.begin() + width, bias.end(), -kInfinity);
+    std::fill(bias.begin() + width, bias.end(), -kScoreInfinity);
     for (int64_t j = 0; j < width; ++j) {
       const int64_t at = first + j;
-      bias[j] = allowed == nullptr ? (*added)[at] : (*allowed)[at] != 0 ? 0 : -kInfinity;
+      bias[j] = allowed == nullptr ? (*added)[at] : (*allowed)[at] != 0 ? 0 : -kScoreInfinity;
     }
   }
   const Range range = VisibleKeys(call, inputs, shape, batch_head_query[0], batch_head_query[2]);
   for (int64_t j = 0; j < shape.keys; ++j) {
-    if (j < range.begin || j >= range.end) bias[j] = -kInfinity;
+    if (j < range.begin || j >= range.end) bias[j] = -kScoreInfinity;
   }
 }
 
@@ -219,15 +216,15 @@ void Normalize(absl::Span<const double> bias, double softcap, int64_t mode,
     if (softcap > 0) score = softcap * std::tanh(score / softcap);
   }
   show(1);
-  double largest = -kInfinity;
-  double largest_bias = -kInfinity;
+  double largest = -kScoreInfinity;
+  double largest_bias = -kScoreInfinity;
   for (size_t j = 0; j < scores.size(); ++j) {
     scores[j] += bias[j];
     largest = std::max(largest, scores[j]);
     largest_bias = std::max(largest_bias, bias[j]);
   }
   show(2);
-  if (largest_bias == -kInfinity) {
+  if (largest_bias == -kScoreInfinity) {
     std::fill(scores.begin(), scores.end(), 0);
   } else {
     double sum = 0;
@@ -300,7 +297,7 @@ absl::Status RaiseAttention(VersionedNode* node) {
 }
 
 absl::Status LowerAttention(VersionedNode* node) {
-  if (node->opset < 24 && HasInput(*node, kLengths)) {
+  if (node->opset < 24 && HasInput(*node, kKeyLengths)) {
     return NeedsOpset("lengths of sequences", 24);
   }
   if (node->opset >= 25) return absl::OkStatus();
@@ -362,7 +359,7 @@ absl::StatusOr<AttentionShape> ReadAttentionShape(const Attributes& attributes,
 bool IsPlainAttention(const OpCall& call) {
   const AttentionReach reach = ReadAttentionReach(call.attributes);
   if (call.output_count > 1 || call.attributes.Float("softcap", 0) > 0) return false;
-  for (const size_t input : {kPastKey, kPastValue, kLengths}) {
+  for (const size_t input : {kPastKey, kPastValue, kKeyLengths}) {
     if (call.has_input(input)) return false;
   }
   if (reach.left < AttentionReach::kUnbounded || reach.right < AttentionReach::kUnbounded) {

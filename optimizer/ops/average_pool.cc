@@ -40,8 +40,8 @@ std::vector<int64_t> Divisors(std::vector<WindowAxis> axes, bool count_include_p
 }
 
 template <typename T>
-void Pool(const std::vector<WindowAxis>& axes, absl::Span<const int64_t> divisors,
-          const EvalTensor& input, std::vector<T>* output) {
+void PoolAverages(const std::vector<WindowAxis>& axes, absl::Span<const int64_t> divisors,
+                  const EvalTensor& input, std::vector<T>* output) {
   const auto& x = std::get<std::vector<T>>(input.values);
   const int64_t channels = input.type.shape[0] * input.type.shape[1];
   const int64_t input_step = axes[0].input * axes[1].input * axes[2].input;
@@ -61,7 +61,8 @@ absl::Status EvaluateAveragePool(const OpCall& call, EvalInputs inputs, EvalOutp
   const std::vector<WindowAxis> axes = ThreeAxes(window);
   const std::vector<int64_t> divisors =
       Divisors(axes, call.attributes.Int("count_include_pad", 0) != 0);
-  std::visit([&](auto& output) { Pool(axes, divisors, *inputs[0], &output); }, outputs[0].values);
+  std::visit([&](auto& output) { PoolAverages(axes, divisors, *inputs[0], &output); },
+             outputs[0].values);
   return absl::OkStatus();
 }
 

@@ -4,16 +4,16 @@
 namespace plait {
 namespace {
 
-constexpr BlockDirection kDirection = BlockDirection::kDepthToSpace;
+constexpr BlockDirection kToSpace = BlockDirection::kDepthToSpace;
 
-Types InferDepthToSpace(const OpCall& call) { return InferBlockMove(call, kDirection); }
+Types InferDepthToSpace(const OpCall& call) { return InferBlockMove(call, kToSpace); }
 
 absl::Status EvaluateDepthToSpace(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-  return EvaluateBlockMove(call, inputs, outputs, kDirection);
+  return EvaluateBlockMove(call, inputs, outputs, kToSpace);
 }
 
 absl::StatusOr<std::vector<TensorId>> ExpandDepthToSpace(const Node& node, GraphBuilder* builder) {
-  return ExpandBlockMove(node, builder, kDirection);
+  return ExpandBlockMove(node, builder, kToSpace);
 }
 
 absl::Status LowerDepthToSpace(VersionedNode* node) {

@@ -10,7 +10,7 @@ namespace plait {
 namespace {
 
 // The result has the type of the scale, or the one that is named.
-absl::StatusOr<DataType> WantedType(const OpCall& call) {
+absl::StatusOr<DataType> DequantizedType(const OpCall& call) {
   const int64_t named = call.attributes.Int("output_dtype", 0);
   if (named == 0) return call.input_types[1].dtype;
   if (named < 0 || named > static_cast<int64_t>(DataType::kBfloat16) ||
@@ -30,7 +30,7 @@ Types InferDequantizeLinear(const OpCall& call) {
   }
   if (call.has_input(2)) PLAIT_RETURN_IF_ERROR(CheckSameDataType(call, 0, 2));
   PLAIT_RETURN_IF_ERROR(ReadScaleGrid(call).status());
-  PLAIT_ASSIGN_OR_RETURN(const DataType wanted, WantedType(call));
+  PLAIT_ASSIGN_OR_RETURN(const DataType wanted, DequantizedType(call));
   return std::vector<TensorType>{{wanted, call.input_types[0].shape}};
 }
 

@@ -3,11 +3,11 @@
 namespace plait {
 namespace {
 
-double Quotient(double a, double b) { return a / b; }
-FieldElement Quotient(FieldElement a, FieldElement b) { return a * b.Inverse(); }
+double Divided(double a, double b) { return a / b; }
+FieldElement Divided(FieldElement a, FieldElement b) { return a * b.Inverse(); }
 // ONNX leaves division by zero undefined; here it gives 0.
-uint64_t Quotient(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
-int64_t Quotient(int64_t a, int64_t b) {
+uint64_t Divided(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }
+int64_t Divided(int64_t a, int64_t b) {
   if (b == 0) return 0;
   // The smallest integer has no positive counterpart; it stays.
   if (b == -1) return static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(a));
@@ -15,7 +15,7 @@ int64_t Quotient(int64_t a, int64_t b) {
 }
 
 absl::Status EvaluateDiv(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
-  const auto quotient = [](auto a, auto b) { return Quotient(a, b); };
+  const auto quotient = [](auto a, auto b) { return Divided(a, b); };
   if (std::holds_alternative<std::vector<FieldElement>>(inputs[0]->values)) {
     return EvaluateRingBinary(inputs, outputs, quotient);
   }

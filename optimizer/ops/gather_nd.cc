@@ -44,7 +44,7 @@ absl::StatusOr<View> ViewOf(const OpCall& call) {
   return View{batch, static_cast<size_t>(depth)};
 }
 
-absl::Span<const int64_t> IndexedDims(const View& view, const Shape& data) {
+absl::Span<const int64_t> GatheredDims(const View& view, const Shape& data) {
   return absl::MakeConstSpan(data).subspan(view.batch_dims, view.depth);
 }
 
@@ -55,7 +55,7 @@ Types InferGatherNd(const OpCall& call) {
   const Shape& data = call.input_types[0].shape;
   const Shape& indices = call.input_types[kTupleIndices].shape;
   if (const Tensor* values = call.constant(kTupleIndices); values != nullptr) {
-    PLAIT_RETURN_IF_ERROR(CheckIndexTuples(values->AsInt64s(), IndexedDims(view, data)));
+    PLAIT_RETURN_IF_ERROR(CheckIndexTuples(values->AsInt64s(), GatheredDims(view, data)));
   }
   Shape shape(indices.begin(), indices.end() - 1);
   shape.insert(shape.end(), data.begin() + view.batch_dims + view.depth, data.end());
@@ -73,7 +73,7 @@ absl::Status EvaluateGatherNd(const OpCall& call, EvalInputs inputs, EvalOutputs
   PLAIT_ASSIGN_OR_RETURN(const View view, ViewOf(call));
   const Shape& data = inputs[0]->type.shape;
   const Shape& indices_shape = inputs[kTupleIndices]->type.shape;
-  const absl::Span<const int64_t> dims = IndexedDims(view, data);
+  const absl::Span<const int64_t> dims = GatheredDims(view, data);
   const absl::Span<const int64_t> indices =
       std::get<std::vector<int64_t>>(inputs[kTupleIndices]->values);
   PLAIT_RETURN_IF_ERROR(CheckIndexTuples(indices, dims));

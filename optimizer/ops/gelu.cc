@@ -12,7 +12,7 @@ namespace {
 constexpr double kInverseRootTwo = 0.70710678118654752440;
 constexpr double kRootTwoOverPi = 0.79788456080286535588;
 // The cubic term's factor in the tanh form (Hendrycks and Gimpel, 2016, section 2).
-constexpr double kCubicFactor = 0.044715;
+constexpr double kTanhCubicFactor = 0.044715;
 
 bool UsesTanh(const Attributes& attributes) {
   return attributes.String("approximate", "none") == "tanh";
@@ -34,9 +34,9 @@ absl::Status EvaluateGelu(const OpCall& call, EvalInputs inputs, EvalOutputs out
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
   const bool uses_tanh = UsesTanh(call.attributes);
   for (size_t i = 0; i < x.size(); ++i) {
-    const double gate = uses_tanh
-                            ? std::tanh(kRootTwoOverPi * (x[i] + kCubicFactor * x[i] * x[i] * x[i]))
-                            : std::erf(x[i] * kInverseRootTwo);
+    const double gate =
+        uses_tanh ? std::tanh(kRootTwoOverPi * (x[i] + kTanhCubicFactor * x[i] * x[i] * x[i]))
+                  : std::erf(x[i] * kInverseRootTwo);
     (*y)[i] = 0.5 * x[i] * (1 + gate);
   }
   return absl::OkStatus();
@@ -52,7 +52,7 @@ absl::StatusOr<std::vector<TensorId>> ExpandGelu(const Node& node, GraphBuilder*
   TensorId gate = kNoTensor;
   if (UsesTanh(*node.attributes)) {
     const TensorId cube = multiply(multiply(x, x), x);
-    const TensorId sum = add(x, multiply(cube, expansion.Scalar(dtype, kCubicFactor)));
+    const TensorId sum = add(x, multiply(cube, expansion.Scalar(dtype, kTanhCubicFactor)));
     gate = expansion.Add(OpKind::kTanh, {multiply(sum, expansion.Scalar(dtype, kRootTwoOverPi))});
   } else {
     gate = expansion.Add(OpKind::kErf, {multiply(x, expansion.Scalar(dtype, kInverseRootTwo))});

@@ -83,8 +83,8 @@ T FactorOf(const Attributes& attributes, absl::string_view name) {
 }
 
 template <typename T>
-void Multiply(const OpCall& call, EvalInputs inputs, const TensorType& type,
-              std::vector<T>* output) {
+void MultiplyGemm(const OpCall& call, EvalInputs inputs, const TensorType& type,
+                  std::vector<T>* output) {
   const bool transposes_a = Transposes(call.attributes, "transA");
   const std::vector<T> a = MatrixOf<T>(*inputs[0], transposes_a);
   const std::vector<T> b = MatrixOf<T>(*inputs[1], Transposes(call.attributes, "transB"));
@@ -105,7 +105,7 @@ void Multiply(const OpCall& call, EvalInputs inputs, const TensorType& type,
 }
 
 absl::Status EvaluateGemm(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-  std::visit([&](auto& output) { Multiply(call, inputs, outputs[0].type, &output); },
+  std::visit([&](auto& output) { MultiplyGemm(call, inputs, outputs[0].type, &output); },
              outputs[0].values);
   return absl::OkStatus();
 }

@@ -12,7 +12,7 @@ namespace plait {
 namespace {
 
 constexpr size_t kScale = 1;
-constexpr size_t kBias = 2;
+constexpr size_t kGroupBias = 2;
 
 int64_t Groups(const Attributes& attributes) { return attributes.Int("num_groups", 0); }
 
@@ -34,7 +34,7 @@ Types InferGroupNormalization(const OpCall& call) {
         absl::StrCat("needs channels in groups and spatial axes, has ", groups, " groups of ",
                      input.ToString()));
   }
-  for (size_t i = kScale; i <= kBias; ++i) {
+  for (size_t i = kScale; i <= kGroupBias; ++i) {
     const Shape& shape = call.input_types[i].shape;
     const bool fits = shape == Shape{input.shape[1]} || shape == Shape{groups};
     if (fits && shape == call.input_types[kScale].shape) continue;
@@ -59,7 +59,7 @@ absl::Status EvaluateGroupNormalization(const OpCall& call, EvalInputs inputs,
   if (y->empty()) return absl::OkStatus();
   const auto& x = std::get<std::vector<double>>(inputs[0]->values);
   const auto& scale = std::get<std::vector<double>>(inputs[kScale]->values);
-  const auto& bias = std::get<std::vector<double>>(inputs[kBias]->values);
+  const auto& bias = std::get<std::vector<double>>(inputs[kGroupBias]->values);
   const double epsilon = call.attributes.Float("epsilon", 1e-5f);
   const ChannelPlanes planes(inputs[0]->type);
   const int64_t group_channels = planes.channels / Groups(call.attributes);
@@ -93,7 +93,8 @@ absl::StatusOr<std::vector<TensorId>> ExpandGroupNormalization(const Node& node,
         {wide, {groups}}, std::vector<double>(static_cast<size_t>(groups), value)));
   };
   const TensorId group_scale = by_group ? expansion.Cast(node.inputs[kScale], wide) : constant(1);
-  const TensorId group_bias = by_group ? expansion.Cast(node.inputs[kBias], wide) : constant(0);
+  const TensorId group_bias =
+      by_group ? expansion.Cast(node.inputs[kGroupBias], wide) : constant(0);
   const TensorId grouped = expansion.Add(
       OpKind::kReshape,
       {expansion.Cast(node.inputs[0], wide),
@@ -110,7 +111,7 @@ absl::StatusOr<std::vector<TensorId>> ExpandGroupNormalization(const Node& node,
     return expansion.Add(OpKind::kReshape, {node.inputs[input], expansion.Ints(by_channel)});
   };
   y = expansion.Add(OpKind::kMul, {y, spread(kScale)});
-  return expansion.Outputs({expansion.Add(OpKind::kAdd, {y, spread(kBias)})});
+  return expansion.Outputs({expansion.Add(OpKind::kAdd, {y, spread(kGroupBias)})});
 }
 
 bool ExpandsGroupNormalizationAtImport(const OpCall& call) {

@@ -15,7 +15,7 @@ Work WorkOfGru(const OpCall& call, absl::Span<const TensorType> output_types) {
 
 // The candidate's product by R is either taken as it is and reset, or made of the reset state.
 // The element's sum of the latter reads the whole state, so that the next one lies elsewhere.
-void Step(const RecurrentRow& row) {
+void StepGru(const RecurrentRow& row) {
   const bool resets_product = row.attributes.Int("linear_before_reset", 0) != 0;
   const int64_t hidden = row.hidden;
   const auto gate = [&](int64_t index) {
@@ -41,7 +41,7 @@ void Step(const RecurrentRow& row) {
 }
 
 absl::Status EvaluateGru(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-  return EvaluateRecurrent(kGruKind, call, inputs, outputs, Step);
+  return EvaluateRecurrent(kGruKind, call, inputs, outputs, StepGru);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ Work WorkOfLstm(const OpCall& call, absl::Span<const TensorType> output_types) {
 }
 
 // Gates lie in the order input, output, forget, candidate; peepholes in that of the first three.
-void Step(const RecurrentRow& row) {
+void StepLstm(const RecurrentRow& row) {
   const bool couples_gates = row.attributes.Int("input_forget", 0) != 0;
   const int64_t hidden = row.hidden;
   for (int64_t i = 0; i < hidden; ++i) {
@@ -31,7 +31,7 @@ void Step(const RecurrentRow& row) {
 }
 
 absl::Status EvaluateLstm(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-  return EvaluateRecurrent(kLstmKind, call, inputs, outputs, Step);
+  return EvaluateRecurrent(kLstmKind, call, inputs, outputs, StepLstm);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ Work WorkOfMatMul(const OpCall& call, absl::Span<const TensorType> output_types)
 
 // A repeated batch is read again, not copied: its stride is 0.
 template <typename T>
-void Multiply(const Product& product, EvalInputs inputs, std::vector<T>* output) {
+void MultiplyBatches(const Product& product, EvalInputs inputs, std::vector<T>* output) {
   const T* a = std::get<std::vector<T>>(inputs[0]->values).data();
   const T* b = std::get<std::vector<T>>(inputs[1]->values).data();
   ForEachIndex<2>(product.batch,
@@ -87,7 +87,7 @@ void Multiply(const Product& product, EvalInputs inputs, std::vector<T>* output)
 absl::Status EvaluateMatMul(const OpCall&, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const Product product,
                          ProductOf(inputs[0]->type.shape, inputs[1]->type.shape));
-  std::visit([&](auto& output) { Multiply(product, inputs, &output); }, outputs[0].values);
+  std::visit([&](auto& output) { MultiplyBatches(product, inputs, &output); }, outputs[0].values);
   return absl::OkStatus();
 }
 

@@ -45,8 +45,8 @@ int64_t ColumnMajor(const std::vector<WindowAxis>& axes, int64_t position) {
 // Of equal elements the first one wins, which decides the index. A NaN is greater than nothing, so
 // that it never wins.
 template <typename T>
-void Pool(const std::vector<WindowAxis>& axes, const EvalTensor& input, bool column_major,
-          std::vector<T>* output, std::vector<int64_t>* indices) {
+void PoolMaxima(const std::vector<WindowAxis>& axes, const EvalTensor& input, bool column_major,
+                std::vector<T>* output, std::vector<int64_t>* indices) {
   const auto& x = std::get<std::vector<T>>(input.values);
   const int64_t channels = input.type.shape[0] * input.type.shape[1];
   const int64_t input_step = axes[0].input * axes[1].input * axes[2].input;
@@ -73,9 +73,9 @@ absl::Status EvaluateMaxPool(const OpCall& call, EvalInputs inputs, EvalOutputs 
   const bool column_major = call.attributes.Int("storage_order", 0) != 0;
   auto* indices = outputs.size() > 1 ? &std::get<std::vector<int64_t>>(outputs[1].values) : nullptr;
   if (auto* floats = std::get_if<std::vector<double>>(&outputs[0].values)) {
-    Pool(axes, *inputs[0], column_major, floats, indices);
+    PoolMaxima(axes, *inputs[0], column_major, floats, indices);
   } else if (auto* integers = std::get_if<std::vector<int64_t>>(&outputs[0].values)) {
-    Pool(axes, *inputs[0], column_major, integers, indices);
+    PoolMaxima(axes, *inputs[0], column_major, integers, indices);
   } else {
     return absl::UnimplementedError("a field has no order");
   }

@@ -14,14 +14,14 @@ constexpr size_t kPads = 1;
 constexpr size_t kValue = 2;
 constexpr size_t kPadAxes = 3;
 
-enum class Mode { kConstant, kReflect, kEdge, kWrap };
+enum class PadMode { kConstant, kReflect, kEdge, kWrap };
 
-absl::StatusOr<Mode> ModeOf(const Attributes& attributes) {
+absl::StatusOr<PadMode> ModeOf(const Attributes& attributes) {
   const std::string mode = attributes.String("mode", "constant");
-  if (mode == "constant") return Mode::kConstant;
-  if (mode == "reflect") return Mode::kReflect;
-  if (mode == "edge") return Mode::kEdge;
-  if (mode == "wrap") return Mode::kWrap;
+  if (mode == "constant") return PadMode::kConstant;
+  if (mode == "reflect") return PadMode::kReflect;
+  if (mode == "edge") return PadMode::kEdge;
+  if (mode == "wrap") return PadMode::kWrap;
   return absl::InvalidArgumentError(
       absl::StrCat("mode must be constant, reflect, edge or wrap, is ", mode));
 }
@@ -59,14 +59,14 @@ absl::StatusOr<Pads> PadsOf(const OpCall& call) {
   return SpreadPads(pads, axes, rank);
 }
 
-absl::StatusOr<int64_t> PaddedDim(int64_t dim, int64_t begin, int64_t end, Mode mode) {
+absl::StatusOr<int64_t> PaddedDim(int64_t dim, int64_t begin, int64_t end, PadMode mode) {
   int64_t padded = 0;
   if (__builtin_add_overflow(dim, begin, &padded) || __builtin_add_overflow(padded, end, &padded) ||
       padded < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("a dimension of ", dim, " cannot be padded by ", begin, " and ", end));
   }
-  if (mode == Mode::kConstant) return padded;
+  if (mode == PadMode::kConstant) return padded;
   if (begin < 0 || end < 0) {
     return absl::UnimplementedError("negative pads need mode constant");
   }
@@ -87,7 +87,7 @@ absl::Status CheckValue(const OpCall& call) {
 Types InferPad(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_RETURN_IF_ERROR(CheckValue(call));
-  PLAIT_ASSIGN_OR_RETURN(const Mode mode, ModeOf(call.attributes));
+  PLAIT_ASSIGN_OR_RETURN(const PadMode mode, ModeOf(call.attributes));
   PLAIT_ASSIGN_OR_RETURN(const Pads pads, PadsOf(call));
   Shape shape = call.input_types[0].shape;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -100,16 +100,16 @@ Types InferPad(const OpCall& call) {
 
 // The input position, along one axis of `dim` elements, whose element stands at `position`, which
 // lies outside the axis in the padding; -1 where the constant stands.
-int64_t SourceOf(int64_t position, int64_t dim, Mode mode) {
+int64_t SourceOf(int64_t position, int64_t dim, PadMode mode) {
   if (position >= 0 && position < dim) return position;
   switch (mode) {
-    case Mode::kConstant:
+    case PadMode::kConstant:
       return -1;
-    case Mode::kEdge:
+    case PadMode::kEdge:
       return std::clamp<int64_t>(position, 0, dim - 1);
-    case Mode::kWrap:
+    case PadMode::kWrap:
       return ((position % dim) + dim) % dim;
-    case Mode::kReflect: {
+    case PadMode::kReflect: {
       // There and back again without repeating the ends.
       const int64_t period = std::max<int64_t>(2 * (dim - 1), 1);
       const int64_t phase = ((position % period) + period) % period;
@@ -121,7 +121,7 @@ int64_t SourceOf(int64_t position, int64_t dim, Mode mode) {
 
 // Per axis and output position: the offset of its source in the input, or -1.
 std::vector<std::vector<int64_t>> SourceOffsets(const Shape& from, const Shape& to,
-                                                const Pads& pads, Mode mode) {
+                                                const Pads& pads, PadMode mode) {
   const Shape strides = RowMajorStrides(from);
   std::vector<std::vector<int64_t>> offsets(from.size());
   for (size_t axis = 0; axis < from.size(); ++axis) {
@@ -150,7 +150,7 @@ void FillPadded(absl::Span<const std::vector<int64_t>> offsets, int64_t offset, 
 
 absl::Status EvaluatePad(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   if (outputs[0].type.elements() == 0) return absl::OkStatus();
-  PLAIT_ASSIGN_OR_RETURN(const Mode mode, ModeOf(call.attributes));
+  PLAIT_ASSIGN_OR_RETURN(const PadMode mode, ModeOf(call.attributes));
   PLAIT_ASSIGN_OR_RETURN(const Pads pads, PadsOf(call));
   const std::vector<std::vector<int64_t>> offsets =
       SourceOffsets(inputs[0]->type.shape, outputs[0].type.shape, pads, mode);
@@ -180,7 +180,7 @@ absl::Status RaisePad(VersionedNode* node) {
 }
 
 // Opset 18 added axes: writes pads for all axes instead.
-absl::Status LowerAxes(VersionedNode* node) {
+absl::Status LowerPadAxes(VersionedNode* node) {
   PLAIT_ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> given,
                          IntsOfInput(*node, kPadAxes));
   if (!given.has_value()) return absl::OkStatus();
@@ -199,9 +199,9 @@ absl::Status LowerAxes(VersionedNode* node) {
 
 absl::Status LowerPad(VersionedNode* node) {
   if (node->opset >= 19) return absl::OkStatus();
-  PLAIT_ASSIGN_OR_RETURN(const Mode mode, ModeOf(node->attributes));
-  if (mode == Mode::kWrap) return NeedsOpset("mode wrap", 19);
-  if (node->opset < 18) PLAIT_RETURN_IF_ERROR(LowerAxes(node));
+  PLAIT_ASSIGN_OR_RETURN(const PadMode mode, ModeOf(node->attributes));
+  if (mode == PadMode::kWrap) return NeedsOpset("mode wrap", 19);
+  if (node->opset < 18) PLAIT_RETURN_IF_ERROR(LowerPadAxes(node));
   if (node->opset >= 11) return absl::OkStatus();
   if (!IsFloat(node->input_types[0].dtype)) return NeedsOpset("a pad of integers", 11);
   if (HasInput(*node, kValue)) {

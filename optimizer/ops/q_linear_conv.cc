@@ -16,12 +16,12 @@ constexpr size_t kImage = 0;
 constexpr size_t kWeights = 3;
 constexpr size_t kConvResultScale = 6;
 constexpr size_t kConvResultZeroPoint = 7;
-constexpr size_t kBias = 8;
+constexpr size_t kQLinearBias = 8;
 
 // What Conv sees.
 std::vector<TensorType> ConvInputs(const OpCall& call) {
   std::vector<TensorType> types = {call.input_types[kImage], call.input_types[kWeights]};
-  if (call.has_input(kBias)) types.push_back(call.input_types[kBias]);
+  if (call.has_input(kQLinearBias)) types.push_back(call.input_types[kQLinearBias]);
   return types;
 }
 
@@ -32,9 +32,9 @@ Types InferQLinearConv(const OpCall& call) {
   for (const size_t scale : {kImage + 1, kWeights + 1, kConvResultScale}) {
     PLAIT_RETURN_IF_ERROR(CheckDataType(call, scale, TypeSet::kFloat));
   }
-  if (call.has_input(kBias) && call.input_types[kBias].dtype != DataType::kInt32) {
+  if (call.has_input(kQLinearBias) && call.input_types[kQLinearBias].dtype != DataType::kInt32) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the bias must be int32, is ", call.input_types[kBias].ToString()));
+        absl::StrCat("the bias must be int32, is ", call.input_types[kQLinearBias].ToString()));
   }
   PLAIT_ASSIGN_OR_RETURN(std::vector<TensorType> types,
                          InferProduct(kConvSpec, call.attributes, ConvInputs(call),
@@ -64,7 +64,7 @@ absl::Status EvaluateQLinearConv(const OpCall& call, EvalInputs inputs, EvalOutp
   std::vector<EvalTensor> operands = {
       WithoutZeroPoint(*inputs[kImage], image_zero.values, image_zero.shape),
       WithoutZeroPoint(*inputs[kWeights], weights_zero.values, weights_zero.shape)};
-  if (call.has_input(kBias)) operands.push_back(*inputs[kBias]);
+  if (call.has_input(kQLinearBias)) operands.push_back(*inputs[kQLinearBias]);
   PLAIT_ASSIGN_OR_RETURN(
       const std::vector<int64_t> sums,
       MultiplyIntegers(kConvSpec, call.attributes, operands, outputs[0].type.shape));

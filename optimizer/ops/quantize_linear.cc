@@ -10,7 +10,7 @@ namespace plait {
 namespace {
 
 // The zero point says which integers are wanted, or else output_dtype, or else they are uint8.
-absl::StatusOr<DataType> WantedType(const OpCall& call) {
+absl::StatusOr<DataType> QuantizedType(const OpCall& call) {
   const int64_t named = call.attributes.Int("output_dtype", 0);
   const DataType dtype = call.has_input(2) ? call.input_types[2].dtype
                          : named == 0      ? DataType::kUint8
@@ -39,7 +39,7 @@ Types InferQuantizeLinear(const OpCall& call) {
     return absl::UnimplementedError("quotients in less than float32 are not implemented");
   }
   PLAIT_RETURN_IF_ERROR(ReadScaleGrid(call).status());
-  PLAIT_ASSIGN_OR_RETURN(const DataType wanted, WantedType(call));
+  PLAIT_ASSIGN_OR_RETURN(const DataType wanted, QuantizedType(call));
   return std::vector<TensorType>{{wanted, call.input_types[0].shape}};
 }
 

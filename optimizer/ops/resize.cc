@@ -201,7 +201,7 @@ absl::Status LowerFloats(VersionedNode* node, size_t index, absl::Span<const int
 }
 
 // Opset 18 added axes: writes lists for all of them instead.
-absl::Status LowerAxes(VersionedNode* node) {
+absl::Status LowerResizeAxes(VersionedNode* node) {
   if (!node->attributes.Has("axes")) return absl::OkStatus();
   const TensorType type = node->input_types[0];
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int> axes,
@@ -256,7 +256,7 @@ absl::Status LowerResize(VersionedNode* node) {
   }
   attributes.Erase("antialias");
   attributes.Erase("keep_aspect_ratio_policy");
-  PLAIT_RETURN_IF_ERROR(LowerAxes(node));
+  PLAIT_RETURN_IF_ERROR(LowerResizeAxes(node));
   if (node->opset >= 13) return absl::OkStatus();
   if (node->opset < 11) return LowerToTen(node);
   for (size_t index : {kResizeRoi, kResizeScales}) {

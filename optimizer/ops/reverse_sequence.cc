@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-constexpr size_t kLengths = 1;
+constexpr size_t kReversedLengths = 1;
 
 // Of the first two axes one counts sequences, the other one their elements.
 absl::StatusOr<int> TimeAxis(const OpCall& call) {
@@ -30,14 +30,14 @@ absl::Status CheckLengths(absl::Span<const int64_t> lengths, int64_t dim) {
 
 Types InferReverseSequence(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
-  PLAIT_RETURN_IF_ERROR(CheckDataType(call, kLengths, TypeSet::kInteger));
+  PLAIT_RETURN_IF_ERROR(CheckDataType(call, kReversedLengths, TypeSet::kInteger));
   PLAIT_ASSIGN_OR_RETURN(const int time, TimeAxis(call));
   const Shape& shape = call.input_types[0].shape;
-  if (call.input_types[kLengths].shape != Shape{shape[1 - time]}) {
+  if (call.input_types[kReversedLengths].shape != Shape{shape[1 - time]}) {
     return absl::InvalidArgumentError(absl::StrCat("needs ", shape[1 - time], " lengths, has ",
-                                                   call.input_types[kLengths].ToString()));
+                                                   call.input_types[kReversedLengths].ToString()));
   }
-  if (const Tensor* lengths = call.constant(kLengths); lengths != nullptr) {
+  if (const Tensor* lengths = call.constant(kReversedLengths); lengths != nullptr) {
     PLAIT_RETURN_IF_ERROR(CheckLengths(lengths->AsInt64s(), shape[time]));
   }
   return std::vector<TensorType>{call.input_types[0]};
@@ -46,7 +46,7 @@ Types InferReverseSequence(const OpCall& call) {
 absl::Status EvaluateReverseSequence(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   PLAIT_ASSIGN_OR_RETURN(const int time, TimeAxis(call));
   const Shape& shape = inputs[0]->type.shape;
-  const auto& lengths = std::get<std::vector<int64_t>>(inputs[kLengths]->values);
+  const auto& lengths = std::get<std::vector<int64_t>>(inputs[kReversedLengths]->values);
   PLAIT_RETURN_IF_ERROR(CheckLengths(lengths, shape[time]));
   if (inputs[0]->type.elements() == 0) return absl::OkStatus();
   const Shape strides = RowMajorStrides(shape);

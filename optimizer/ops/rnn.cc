@@ -10,14 +10,14 @@ Work WorkOfRnn(const OpCall& call, absl::Span<const TensorType> output_types) {
   return WorkOfRecurrent(kRnnKind, call, output_types);
 }
 
-void Step(const RecurrentRow& row) {
+void StepRnn(const RecurrentRow& row) {
   for (int64_t i = 0; i < row.hidden; ++i) {
     row.state[i] = row.Activate(0, row.input_products[i] + row.state_products[i]);
   }
 }
 
 absl::Status EvaluateRnn(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-  return EvaluateRecurrent(kRnnKind, call, inputs, outputs, Step);
+  return EvaluateRecurrent(kRnnKind, call, inputs, outputs, StepRnn);
 }
 
 }  // namespace

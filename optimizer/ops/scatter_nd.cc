@@ -8,7 +8,7 @@ namespace {
 
 // Data [indexed.., slice..] takes updates [outer.., slice..] where indices [outer.., depth] say, a
 // tuple of `depth` numbers for each slice. Returns the indexed dimensions.
-absl::StatusOr<absl::Span<const int64_t>> IndexedDims(const OpCall& call) {
+absl::StatusOr<absl::Span<const int64_t>> ScatteredDims(const OpCall& call) {
   const Shape& data = call.input_types[0].shape;
   const Shape& indices = call.input_types[kScatterIndices].shape;
   if (data.empty() || indices.empty()) {
@@ -35,7 +35,7 @@ absl::Status CheckUpdates(const OpCall& call, size_t depth) {
 
 Types InferScatterNd(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckScatter(call));
-  PLAIT_ASSIGN_OR_RETURN(const absl::Span<const int64_t> dims, IndexedDims(call));
+  PLAIT_ASSIGN_OR_RETURN(const absl::Span<const int64_t> dims, ScatteredDims(call));
   PLAIT_RETURN_IF_ERROR(CheckUpdates(call, dims.size()));
   if (const Tensor* values = call.constant(kScatterIndices); values != nullptr) {
     PLAIT_RETURN_IF_ERROR(CheckIndexTuples(values->AsInt64s(), dims));
@@ -44,7 +44,7 @@ Types InferScatterNd(const OpCall& call) {
 }
 
 absl::Status EvaluateScatterNd(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-  PLAIT_ASSIGN_OR_RETURN(const absl::Span<const int64_t> dims, IndexedDims(call));
+  PLAIT_ASSIGN_OR_RETURN(const absl::Span<const int64_t> dims, ScatteredDims(call));
   const absl::Span<const int64_t> indices =
       std::get<std::vector<int64_t>>(inputs[kScatterIndices]->values);
   PLAIT_RETURN_IF_ERROR(CheckIndexTuples(indices, dims));

@@ -11,11 +11,6 @@
 namespace plait {
 namespace {
 
-constexpr size_t kStarts = 1;
-constexpr size_t kEnds = 2;
-constexpr size_t kSliceAxes = 3;
-constexpr size_t kSteps = 4;
-
 Types InferSlice(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<SliceRange> ranges, ReadSlice(call));
@@ -41,10 +36,10 @@ absl::Status EvaluateSlice(const OpCall& call, EvalInputs inputs, EvalOutputs ou
 // Opset 10 knew the largest number alone as the end of an unknown extent, backwards too; since 11
 // it is the least number there.
 void RaiseEnds(VersionedNode* node) {
-  const auto ends = IntsOfInput(*node, kEnds);
-  const auto steps = IntsOfInput(*node, kSteps);
+  const auto ends = IntsOfInput(*node, kSliceEnds);
+  const auto steps = IntsOfInput(*node, kSliceSteps);
   if (!ends.ok() || !ends->has_value() || !steps.ok() || !steps->has_value()) return;
-  const TensorType type = node->input_types[kEnds];
+  const TensorType type = node->input_types[kSliceEnds];
   const int64_t least = type.dtype == DataType::kInt32 ? std::numeric_limits<int32_t>::min()
                                                        : std::numeric_limits<int64_t>::min();
   std::vector<int64_t> raised = **ends;
@@ -53,15 +48,15 @@ void RaiseEnds(VersionedNode* node) {
                             raised[i] == std::numeric_limits<int64_t>::max();
     if (is_largest && (**steps)[i] < 0) raised[i] = least;
   }
-  if (raised != **ends) SetConstantInput(node, kEnds, Tensor::FromInt64s(type, raised));
+  if (raised != **ends) SetConstantInput(node, kSliceEnds, Tensor::FromInt64s(type, raised));
 }
 
 // Opset 10 made the attributes inputs and added steps.
 absl::Status RaiseSlice(VersionedNode* node) {
   if (node->opset == 10) RaiseEnds(node);
   if (node->opset >= 10) return absl::OkStatus();
-  IntsAttributeToInput(node, "starts", kStarts);
-  IntsAttributeToInput(node, "ends", kEnds);
+  IntsAttributeToInput(node, "starts", kSliceStarts);
+  IntsAttributeToInput(node, "ends", kSliceEnds);
   IntsAttributeToInput(node, "axes", kSliceAxes);
   return absl::OkStatus();
 }
@@ -69,15 +64,15 @@ absl::Status RaiseSlice(VersionedNode* node) {
 absl::Status LowerSlice(VersionedNode* node) {
   if (node->opset >= 10) return absl::OkStatus();
   PLAIT_ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> steps,
-                         IntsOfInput(*node, kSteps));
+                         IntsOfInput(*node, kSliceSteps));
   if (steps.has_value() &&
       !std::all_of(steps->begin(), steps->end(), [](int64_t step) { return step == 1; })) {
     return NeedsOpset("a step other than 1", 10);
   }
-  DropInput(node, kSteps);
+  DropInput(node, kSliceSteps);
   PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "axes", kSliceAxes));
-  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "ends", kEnds));
-  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "starts", kStarts));
+  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "ends", kSliceEnds));
+  PLAIT_RETURN_IF_ERROR(IntsInputToAttribute(node, "starts", kSliceStarts));
   MakeAxesPositive(node, "axes", node->input_types[0].rank());
   return absl::OkStatus();
 }

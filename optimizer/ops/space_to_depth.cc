@@ -4,16 +4,16 @@
 namespace plait {
 namespace {
 
-constexpr BlockDirection kDirection = BlockDirection::kSpaceToDepth;
+constexpr BlockDirection kToDepth = BlockDirection::kSpaceToDepth;
 
-Types InferSpaceToDepth(const OpCall& call) { return InferBlockMove(call, kDirection); }
+Types InferSpaceToDepth(const OpCall& call) { return InferBlockMove(call, kToDepth); }
 
 absl::Status EvaluateSpaceToDepth(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
-  return EvaluateBlockMove(call, inputs, outputs, kDirection);
+  return EvaluateBlockMove(call, inputs, outputs, kToDepth);
 }
 
 absl::StatusOr<std::vector<TensorId>> ExpandSpaceToDepth(const Node& node, GraphBuilder* builder) {
-  return ExpandBlockMove(node, builder, kDirection);
+  return ExpandBlockMove(node, builder, kToDepth);
 }
 
 absl::Status LowerSpaceToDepth(VersionedNode* node) {

@@ -22,7 +22,7 @@ std::vector<int64_t> EqualParts(int64_t dim, int64_t count) {
 }
 
 // Sizes where they are given, else num_outputs equal parts: 7 by 3 gives 3, 3, 1.
-absl::StatusOr<std::vector<int64_t>> Parts(const OpCall& call, int64_t dim) {
+absl::StatusOr<std::vector<int64_t>> PartSizes(const OpCall& call, int64_t dim) {
   std::vector<int64_t> parts;
   const int64_t outputs = call.output_count;
   if (call.has_input(kSizes)) {
@@ -48,7 +48,7 @@ Types InferSplit(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   const TensorType& from = call.input_types[0];
   PLAIT_ASSIGN_OR_RETURN(const int axis, AxisOfInput(call, "axis", 0));
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> parts, Parts(call, from.shape[axis]));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> parts, PartSizes(call, from.shape[axis]));
   int64_t total = 0;
   for (int64_t part : parts) {
     if (part < 0) {

@@ -6,13 +6,13 @@
 namespace plait {
 namespace {
 
-struct Normalization {
+struct NormalizationFromMean {
   TensorId x;
   float epsilon;
 };
 
 // Reads (x - mean) / sqrt(mean((x - mean)^2) + epsilon) backwards from its division.
-std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId div) {
+std::optional<NormalizationFromMean> ReadNormalizationFromMean(const Graph& graph, NodeId div) {
   const NodeId deviation = ProducerOf(graph, div, 0, OpKind::kSub);
   const NodeId root = SoleProducerOf(graph, div, 1, OpKind::kSqrt);
   if (deviation == kNoNode || root == kNoNode) return std::nullopt;
@@ -31,11 +31,11 @@ std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId div) {
   if (mean == kNoNode || graph.node(mean).inputs[0] != x || !IsRowMean(graph, mean)) {
     return std::nullopt;
   }
-  return Normalization{x, static_cast<float>(*epsilon)};
+  return NormalizationFromMean{x, static_cast<float>(*epsilon)};
 }
 
 Rewrites MatchLayerNormalizationFromMean(const Rule&, const Graph& graph, NodeId node) {
-  const auto normalization = ReadNormalization(graph, node);
+  const auto normalization = ReadNormalizationFromMean(graph, node);
   const TensorType& type = graph.output_type(node);
   if (!normalization || type.dtype != DataType::kFloat32) return {};
   const int64_t columns = type.shape.back();

@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-int64_t AxisOf(const Graph& graph, NodeId concat) {
+int64_t ConcatAxis(const Graph& graph, NodeId concat) {
   return NormalAxis(graph.node(concat).attributes->Int("axis", 0),
                     graph.output_type(concat).rank());
 }
@@ -19,7 +19,7 @@ Rewrites MatchMergeConcats(const Rule& rule, const Graph& graph, NodeId node) {
   for (size_t i = 0; i < graph.node(node).inputs.size(); ++i) {
     const NodeId inner =
         SoleProducerOf(graph, node, static_cast<int>(i), OpKind::kConcat, rule.misses);
-    if (inner == kNoNode || AxisOf(graph, inner) != AxisOf(graph, node)) {
+    if (inner == kNoNode || ConcatAxis(graph, inner) != ConcatAxis(graph, node)) {
       if (inner != kNoNode) {
         rule.misses.Because(
             [&] { return absl::StrCat(NodeText(graph, inner), " is along another axis"); });
@@ -32,7 +32,7 @@ Rewrites MatchMergeConcats(const Rule& rule, const Graph& graph, NodeId node) {
   }
   if (!found) return {};
   RewriteBuilder builder(graph);
-  const Attributes attributes{{"axis", AxisOf(graph, node)}};
+  const Attributes attributes{{"axis", ConcatAxis(graph, node)}};
   return builder.Replace(node, builder.Add(OpKind::kConcat, attributes, inputs));
 }
 

@@ -23,7 +23,7 @@ bool HasConstantWeights(const Graph& graph, NodeId gemm, Misses misses) {
 }
 
 // Products of one x under equal attributes.
-Rewrites Merge(const Graph& graph, absl::Span<const NodeId> gemms) {
+Rewrites MergeGemms(const Graph& graph, absl::Span<const NodeId> gemms) {
   RewriteBuilder builder(graph);
   std::vector<TensorId> weights;
   std::vector<TensorId> biases;
@@ -65,7 +65,7 @@ Rewrites MatchMergeGemms(const Rule& rule, const Graph& graph, NodeId node) {
       });
     }
   }
-  return MergeSets(gemms, [&](absl::Span<const NodeId> set) { return Merge(graph, set); });
+  return MergeSets(gemms, [&](absl::Span<const NodeId> set) { return MergeGemms(graph, set); });
 }
 
 }  // namespace

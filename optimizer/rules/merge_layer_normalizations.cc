@@ -10,7 +10,7 @@ namespace plait {
 namespace {
 
 // A normalization of rows that only products with constant matrices read.
-struct Normalization {
+struct MergeableNormalization {
   NodeId node = kNoNode;
   TensorId scale = kNoTensor;
   TensorId shift = kNoTensor;  // kNoTensor: none
@@ -22,7 +22,8 @@ bool IsRow(const Graph& graph, NodeId node, int index, int64_t columns) {
   return type.elements() == columns && type.rank() > 0 && type.shape.back() == columns;
 }
 
-std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId id, Misses misses) {
+std::optional<MergeableNormalization> ReadMergeableNormalization(const Graph& graph, NodeId id,
+                                                                 Misses misses) {
   const Node& node = graph.node(id);
   if (node.op != OpKind::kLayerNormalization || node.outputs.size() != 1) return std::nullopt;
   const auto miss = [&](absl::string_view what) {
@@ -34,7 +35,7 @@ std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId id, Mi
   if (NormalAxis(node.attributes->Int("axis", -1), rank) != rank - 1) {
     return miss(" is not over the last axis");
   }
-  const Normalization normalization{id, node.inputs[1], InputOr(graph, id, 2)};
+  const MergeableNormalization normalization{id, node.inputs[1], InputOr(graph, id, 2)};
   if (!IsRow(graph, id, 1, type.shape.back())) return miss(" has a scale that is no constant row");
   if (normalization.shift != kNoTensor && !IsRow(graph, id, 2, type.shape.back())) {
     return miss(" has a shift that is no constant row");
@@ -50,7 +51,7 @@ std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId id, Mi
 }
 
 // What the product `reader` gives when it reads `plain`, which is neither scaled nor shifted.
-TensorId Multiply(const Graph& graph, RewriteBuilder* builder, const Normalization& of,
+TensorId Multiply(const Graph& graph, RewriteBuilder* builder, const MergeableNormalization& of,
                   NodeId reader, TensorId plain) {
   const TensorId w = graph.node(reader).inputs[1];
   const int64_t rows = graph.type(w).shape[0];
@@ -68,13 +69,13 @@ Rewrites MatchMergeLayerNormalizations(const Rule& rule, const Graph& graph, Nod
            graph.node(user).inputs[0] == x;
   };
   if (absl::c_none_of(graph.users(x), is_sibling)) return {};
-  const auto first = ReadNormalization(graph, node, rule.misses);
+  const auto first = ReadMergeableNormalization(graph, node, rule.misses);
   if (!first) return {};
   const Attributes& attributes = *graph.node(node).attributes;
-  std::vector<Normalization> all = {*first};
+  std::vector<MergeableNormalization> all = {*first};
   for (const NodeId user : graph.users(x)) {
     if (!is_sibling(user)) continue;
-    const auto other = ReadNormalization(graph, user, rule.misses);
+    const auto other = ReadMergeableNormalization(graph, user, rule.misses);
     if (!other) continue;
     if (*graph.node(user).attributes == attributes) {
       all.push_back(*other);
@@ -88,7 +89,7 @@ Rewrites MatchMergeLayerNormalizations(const Rule& rule, const Graph& graph, Nod
   const TensorId one = builder.AddConstant(Tensor::Of<float>({1}, {1.0f}));
   const TensorId ones = builder.Repeat(one, graph.output_type(node).shape.back());
   const TensorId plain = builder.Add(OpKind::kLayerNormalization, attributes, {x, ones});
-  for (const Normalization& of : all) {
+  for (const MergeableNormalization& of : all) {
     for (const NodeId reader : graph.users(graph.node(of.node).outputs[0])) {
       builder.Rewire(graph.node(reader).outputs[0], Multiply(graph, &builder, of, reader, plain));
     }

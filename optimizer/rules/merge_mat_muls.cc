@@ -40,7 +40,7 @@ std::optional<Projection> ReadProjection(const Graph& graph, NodeId node, Misses
   return projection;
 }
 
-Rewrites Merge(const Graph& graph, TensorId x, absl::Span<const Projection> projections) {
+Rewrites MergeMatMuls(const Graph& graph, TensorId x, absl::Span<const Projection> projections) {
   RewriteBuilder builder(graph);
   std::vector<TensorId> weights;
   std::vector<TensorId> rows;
@@ -82,7 +82,7 @@ Rewrites MatchMergeMatMuls(const Rule& rule, const Graph& graph, NodeId node) {
     projections.push_back(*other);
   }
   return MergeSets(projections,
-                   [&](absl::Span<const Projection> set) { return Merge(graph, x, set); });
+                   [&](absl::Span<const Projection> set) { return MergeMatMuls(graph, x, set); });
 }
 
 }  // namespace

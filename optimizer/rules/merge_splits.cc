@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-int64_t AxisOf(const Graph& graph, NodeId split) {
+int64_t SplitAxis(const Graph& graph, NodeId split) {
   return NormalAxis(graph.node(split).attributes->Int("axis", 0),
                     graph.input_type(split, 0).rank());
 }
@@ -18,9 +18,9 @@ bool HasAllParts(const Graph& graph, NodeId split) {
   int64_t size = 0;
   for (const TensorId output : graph.node(split).outputs) {
     if (output == kNoTensor) return false;
-    size += graph.type(output).shape[AxisOf(graph, split)];
+    size += graph.type(output).shape[SplitAxis(graph, split)];
   }
-  return size == graph.input_type(split, 0).shape[AxisOf(graph, split)];
+  return size == graph.input_type(split, 0).shape[SplitAxis(graph, split)];
 }
 
 Rewrites MatchMergeSplits(const Rule& rule, const Graph& graph, NodeId node) {
@@ -29,7 +29,7 @@ Rewrites MatchMergeSplits(const Rule& rule, const Graph& graph, NodeId node) {
   const auto miss = [&](absl::string_view what) {
     return rule.misses.Because([&] { return absl::StrCat(NodeText(graph, inner), what); });
   };
-  if (AxisOf(graph, inner) != AxisOf(graph, node)) return miss(" is along another axis");
+  if (SplitAxis(graph, inner) != SplitAxis(graph, node)) return miss(" is along another axis");
   if (!HasAllParts(graph, inner) || !HasAllParts(graph, node)) {
     return miss(" or its reader has parts that nothing reads");
   }
@@ -44,7 +44,7 @@ Rewrites MatchMergeSplits(const Rule& rule, const Graph& graph, NodeId node) {
       replaced.push_back(part);
     }
   }
-  const int64_t axis = AxisOf(graph, node);
+  const int64_t axis = SplitAxis(graph, node);
   for (const TensorId part : replaced) sizes.push_back(graph.type(part).shape[axis]);
   RewriteBuilder builder(graph);
   const std::vector<TensorId> inputs = {graph.node(inner).inputs[0],

@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-struct Normalization {
+struct RmsFromMean {
   NodeId last;  // x / root, or x * (1 / root)
   TensorId x;
   float epsilon;
@@ -38,7 +38,7 @@ bool IsCentered(const Graph& graph, TensorId x) {
 }
 
 // Reads sqrt(mean(x^2) + epsilon) backwards from its root, and what follows it forwards.
-std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId root) {
+std::optional<RmsFromMean> ReadRmsFromMean(const Graph& graph, NodeId root) {
   const NodeId sum = SoleProducerOf(graph, root, 0, OpKind::kAdd);
   if (sum == kNoNode) return std::nullopt;
   const auto side = OneConstantInput(graph, sum);
@@ -52,11 +52,11 @@ std::optional<Normalization> ReadNormalization(const Graph& graph, NodeId root) 
   if (!IsSquareOf(graph, square, x) || IsCentered(graph, x)) return std::nullopt;
   const NodeId last = DividedByRoot(graph, graph.node(root).outputs[0], x);
   if (last == kNoNode) return std::nullopt;
-  return Normalization{last, x, static_cast<float>(*epsilon)};
+  return RmsFromMean{last, x, static_cast<float>(*epsilon)};
 }
 
 Rewrites MatchRmsNormalizationFromMean(const Rule&, const Graph& graph, NodeId root) {
-  const auto normalization = ReadNormalization(graph, root);
+  const auto normalization = ReadRmsFromMean(graph, root);
   if (!normalization) return {};
   NodeId last = normalization->last;
   const TensorType& type = graph.output_type(last);

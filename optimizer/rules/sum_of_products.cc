@@ -30,7 +30,7 @@ std::optional<Product> ReadProduct(const Graph& graph, NodeId add, int index) {
   return std::nullopt;
 }
 
-TensorId SumOfBiases(RewriteBuilder* builder, const Product& a, const Product& b) {
+TensorId SumOfProductBiases(RewriteBuilder* builder, const Product& a, const Product& b) {
   if (a.b == kNoTensor || b.b == kNoTensor) return a.b == kNoTensor ? b.b : a.b;
   return builder->FoldPair(OpKind::kAdd, a.b, b.b);
 }
@@ -49,8 +49,8 @@ Rewrites MatchSumOfProducts(const Rule&, const Graph& graph, NodeId node) {
       builder.Fold(OpKind::kConcat, {a->w, b->w}, {{"axis", int64_t{a->transposes_w ? 1 : 0}}});
   Attributes attributes;
   if (a->transposes_w) attributes.Set("transB", int64_t{1});
-  return builder.Replace(
-      node, builder.Add(a->op, std::move(attributes), {x, w, SumOfBiases(&builder, *a, *b)}));
+  return builder.Replace(node, builder.Add(a->op, std::move(attributes),
+                                           {x, w, SumOfProductBiases(&builder, *a, *b)}));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class IslandProgress : public ProgressSink {
 
 // Adds times round by round. Load i of the whole is load i of each island: these are as good as any
 // others, because loads have nothing to do with each other.
-void AddRounds(SearchResult& whole, const SearchResult& island) {
+void AddIslandRounds(SearchResult& whole, const SearchResult& island) {
   std::vector<double> baseline_us;
   std::vector<double> optimized_us;
   std::vector<int> load_rounds;
@@ -97,7 +97,7 @@ void AddIsland(SearchResult& whole, const Graph& original, const SearchResult& i
     whole.optimized_latency_us = island.optimized_latency_us;
     whole.load_rounds = island.load_rounds;
   } else {
-    AddRounds(whole, island);
+    AddIslandRounds(whole, island);
   }
   whole.predicted_baseline_us += island.predicted_baseline_us;
   whole.predicted_us += island.predicted_us;

@@ -14,7 +14,7 @@ namespace {
 // More than any device runs at a time: schedules keep something for each.
 constexpr int kStreamsMax = 1024;
 
-absl::Status CheckTime(absl::string_view field, double us) {
+absl::Status CheckDeviceTime(absl::string_view field, double us) {
   if (us >= 0 && us <= kLatencyUsMax) return absl::OkStatus();
   return FieldError(field, absl::StrCat("must be 0 to ", kLatencyUsMax, ", is ", us));
 }
@@ -55,8 +55,8 @@ absl::Status CheckDevice(const v1::Device& device) {
     return FieldError("device.streams_max",
                       absl::StrCat("must be 0 to ", kStreamsMax, ", is ", device.streams_max()));
   }
-  PLAIT_RETURN_IF_ERROR(CheckTime("device.launch_gap_us", device.launch_gap_us()));
-  PLAIT_RETURN_IF_ERROR(CheckTime("device.cross_stream_us", device.cross_stream_us()));
+  PLAIT_RETURN_IF_ERROR(CheckDeviceTime("device.launch_gap_us", device.launch_gap_us()));
+  PLAIT_RETURN_IF_ERROR(CheckDeviceTime("device.cross_stream_us", device.cross_stream_us()));
   PLAIT_RETURN_IF_ERROR(
       CheckRate("device.bandwidth_bytes_per_us", device.bandwidth_bytes_per_us()));
   return absl::OkStatus();

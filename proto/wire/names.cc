@@ -24,7 +24,8 @@ std::string Shown(absl::string_view text) {
   return absl::StrCat("\"", absl::CHexEscape(text.substr(0, 80)), "\"");
 }
 
-absl::Status Invalid(absl::string_view field, absl::string_view allowed, absl::string_view value) {
+absl::Status InvalidName(absl::string_view field, absl::string_view allowed,
+                         absl::string_view value) {
   return FieldError(field, absl::StrCat("must be ", allowed, ", is ", Shown(value)));
 }
 
@@ -46,7 +47,7 @@ constexpr absl::string_view kBackends[] = {
 absl::Status CheckName(absl::string_view field, absl::string_view name) {
   if (name.empty() || name.size() > kNameBytesMax ||
       !std::all_of(name.begin(), name.end(), absl::ascii_isgraph)) {
-    return Invalid(field, "1 to 256 printable ASCII characters without spaces", name);
+    return InvalidName(field, "1 to 256 printable ASCII characters without spaces", name);
   }
   return absl::OkStatus();
 }
@@ -54,7 +55,7 @@ absl::Status CheckName(absl::string_view field, absl::string_view name) {
 absl::Status CheckJobId(absl::string_view id) {
   if (id.empty() || id.size() > kIdBytesMax ||
       !std::all_of(id.begin(), id.end(), IsJobIdCharacter)) {
-    return Invalid("job_id", "1 to 64 lowercase letters, digits or '-'", id);
+    return InvalidName("job_id", "1 to 64 lowercase letters, digits or '-'", id);
   }
   return absl::OkStatus();
 }
@@ -62,7 +63,7 @@ absl::Status CheckJobId(absl::string_view id) {
 // Empty is allowed: it means that each call is a new job.
 absl::Status CheckRequestId(absl::string_view id) {
   if (id.size() > kIdBytesMax || !std::all_of(id.begin(), id.end(), IsIdCharacter)) {
-    return Invalid("request_id", "at most 64 letters, digits, '-' or '_'", id);
+    return InvalidName("request_id", "at most 64 letters, digits, '-' or '_'", id);
   }
   return absl::OkStatus();
 }
@@ -78,7 +79,7 @@ absl::Status CheckDeviceId(absl::string_view field, absl::string_view id) {
       absl::SimpleAtoi(rest, &ordinal) && ordinal <= kOrdinalMax) {
     return absl::OkStatus();
   }
-  return Invalid(field, "cpu or cuda:<number>", id);
+  return InvalidName(field, "cpu or cuda:<number>", id);
 }
 
 bool IsDescribedId(absl::string_view id) { return absl::StartsWith(id, "model:"); }
@@ -87,7 +88,7 @@ absl::Status CheckJobDeviceId(absl::string_view field, absl::string_view id) {
   if (!IsDescribedId(id)) return CheckDeviceId(field, id);
   // As a runtime's name.
   if (CheckRuntime(field, id.substr(id.find(':') + 1)).ok()) return absl::OkStatus();
-  return Invalid(field, "cpu, cuda:<number> or model:<name>", id);
+  return InvalidName(field, "cpu, cuda:<number> or model:<name>", id);
 }
 
 absl::Status CheckRuntime(absl::string_view field, absl::string_view name) {
@@ -96,14 +97,14 @@ absl::Status CheckRuntime(absl::string_view field, absl::string_view name) {
                          return absl::ascii_islower(c) || absl::ascii_isdigit(c);
                        });
   if (is_name) return absl::OkStatus();
-  return Invalid(field, "1 to 64 lowercase letters or digits", name);
+  return InvalidName(field, "1 to 64 lowercase letters or digits", name);
 }
 
 absl::Status CheckBackend(absl::string_view field, absl::string_view backend) {
   if (std::find(std::begin(kBackends), std::end(kBackends), backend) != std::end(kBackends)) {
     return absl::OkStatus();
   }
-  return Invalid(
+  return InvalidName(
       field, absl::StrCat("one of this build's backends (", absl::StrJoin(kBackends, ", "), ")"),
       backend);
 }

@@ -41,37 +41,32 @@ constexpr int kRuntimesMax = 16;
 
 constexpr absl::string_view kBodies[] = {"auto", "original", "portable", "searched"};
 
-// `field` is one of OptimizeOptions.
-absl::Status Invalid(absl::string_view field, absl::string_view description) {
-  return FieldError(absl::StrCat("options.", field), description);
-}
-
 // The value is escaped and cut, because it is a stranger's text in a message that is logged.
 absl::Status CheckOneOf(absl::string_view field, absl::string_view value,
                         absl::Span<const absl::string_view> allowed) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return absl::OkStatus();
-  return Invalid(field, absl::StrCat("must be one of ", absl::StrJoin(allowed, ", "), ", is \"",
-                                     absl::CHexEscape(value.substr(0, 80)), "\""));
+  return InvalidOption(field, absl::StrCat("must be one of ", absl::StrJoin(allowed, ", "),
+                                           ", is \"", absl::CHexEscape(value.substr(0, 80)), "\""));
 }
 
 absl::Status CheckShape(absl::string_view name, const v1::Shape& shape) {
   if (name.empty() || name.size() > kNameBytesMax) {
-    return Invalid("shapes", absl::StrCat("an input's name must have 1 to ", kNameBytesMax,
-                                          " bytes, has ", name.size()));
+    return InvalidOption("shapes", absl::StrCat("an input's name must have 1 to ", kNameBytesMax,
+                                                " bytes, has ", name.size()));
   }
   const std::string field = absl::StrCat("shapes[", absl::CHexEscape(name), "]");
   if (shape.dims_size() > kTensorRankMax) {
-    return Invalid(field, absl::StrCat("at most ", kTensorRankMax, " dimensions are allowed, has ",
-                                       shape.dims_size()));
+    return InvalidOption(field, absl::StrCat("at most ", kTensorRankMax,
+                                             " dimensions are allowed, has ", shape.dims_size()));
   }
   int64_t elements = 1;
   for (const int64_t dim : shape.dims()) {
     if (dim < 1) {
-      return Invalid(field, absl::StrCat("dimensions must be positive, one is ", dim));
+      return InvalidOption(field, absl::StrCat("dimensions must be positive, one is ", dim));
     }
     // A division, because the product could overflow.
     if (dim > kTensorElementsMax / elements) {
-      return Invalid(field, absl::StrCat("more than ", kTensorElementsMax, " elements"));
+      return InvalidOption(field, absl::StrCat("more than ", kTensorElementsMax, " elements"));
     }
     elements *= dim;
   }
@@ -87,36 +82,37 @@ absl::string_view DefaultBody(const v1::OptimizeOptions& options) {
 absl::Status CheckBody(const v1::OptimizeOptions& options) {
   PLAIT_RETURN_IF_ERROR(CheckOneOf("body", options.body(), kBodies));
   if (options.body() == "portable" && !options.portable()) {
-    return Invalid("portable", "must not be false where the body is \"portable\"");
+    return InvalidOption("portable", "must not be false where the body is \"portable\"");
   }
   if (options.body() == "original" && options.opset() != 0) {
-    return Invalid("opset",
-                   "the original keeps its opset: leave it out, or ask for another body "
-                   "(\"portable\" or \"searched\")");
+    return InvalidOption("opset",
+                         "the original keeps its opset: leave it out, or ask for another body "
+                         "(\"portable\" or \"searched\")");
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckNumbers(const v1::OptimizeOptions& options) {
   if (options.threads() < 0 || options.threads() > kThreadsMax) {
-    return Invalid("threads",
-                   absl::StrCat("must be 0 to ", kThreadsMax, ", is ", options.threads()));
+    return InvalidOption("threads",
+                         absl::StrCat("must be 0 to ", kThreadsMax, ", is ", options.threads()));
   }
   // Written so that NaN fails.
   if (!(options.budget_seconds() >= 0 && options.budget_seconds() <= kBudgetSecondsMax)) {
-    return Invalid("budget_seconds", absl::StrCat("must be 0 to ", kBudgetSecondsMax, ", is ",
-                                                  options.budget_seconds()));
+    return InvalidOption("budget_seconds", absl::StrCat("must be 0 to ", kBudgetSecondsMax, ", is ",
+                                                        options.budget_seconds()));
   }
   if (!(options.max_rel_error() >= 0 && options.max_rel_error() <= 1)) {
-    return Invalid("max_rel_error", absl::StrCat("must be 0 to 1, is ", options.max_rel_error()));
+    return InvalidOption("max_rel_error",
+                         absl::StrCat("must be 0 to 1, is ", options.max_rel_error()));
   }
   if (options.precision() == "auto" && options.max_rel_error() == 0) {
-    return Invalid("max_rel_error",
-                   "must say how much may be lost where the precision is \"auto\"");
+    return InvalidOption("max_rel_error",
+                         "must say how much may be lost where the precision is \"auto\"");
   }
   if (options.opset() != 0 && (options.opset() < kOpsetMin || options.opset() > kOpsetMax)) {
-    return Invalid("opset", absl::StrCat("must be 0 or ", kOpsetMin, " to ", kOpsetMax, ", is ",
-                                         options.opset()));
+    return InvalidOption("opset", absl::StrCat("must be 0 or ", kOpsetMin, " to ", kOpsetMax,
+                                               ", is ", options.opset()));
   }
   return absl::OkStatus();
 }
@@ -124,22 +120,23 @@ absl::Status CheckNumbers(const v1::OptimizeOptions& options) {
 // Whether the model has these inputs is found when it is read.
 absl::Status CheckInputSets(const v1::OptimizeOptions& options) {
   if (options.input_sets_size() > kInputSetsMax) {
-    return Invalid("input_sets", absl::StrCat("at most ", kInputSetsMax, " sets are allowed, has ",
-                                              options.input_sets_size()));
+    return InvalidOption("input_sets",
+                         absl::StrCat("at most ", kInputSetsMax, " sets are allowed, has ",
+                                      options.input_sets_size()));
   }
   int values = 0;
   int64_t bytes = 0;
   for (int set = 0; set < options.input_sets_size(); ++set) {
     values += options.input_sets(set).values_size();
     if (values > kInputValuesMax) {
-      return Invalid("input_sets",
-                     absl::StrCat("at most ", kInputValuesMax, " values are allowed in all sets"));
+      return InvalidOption("input_sets", absl::StrCat("at most ", kInputValuesMax,
+                                                      " values are allowed in all sets"));
     }
     for (int index = 0; index < options.input_sets(set).values_size(); ++index) {
       const v1::InputValue& value = options.input_sets(set).values(index);
       const std::string field = absl::StrCat("input_sets[", set, "].values[", index, "]");
       if (value.name().empty() || static_cast<int64_t>(value.name().size()) > kNameBytesMax) {
-        return Invalid(
+        return InvalidOption(
             absl::StrCat(field, ".name"),
             absl::StrCat("must have 1 to ", kNameBytesMax, " bytes, has ", value.name().size()));
       }
@@ -163,7 +160,7 @@ absl::Status CheckDescribed(const v1::OptimizeOptions& options) {
   if (!IsDescribedId(options.device())) return absl::OkStatus();
   const absl::string_view device = options.device();
   const auto refuse = [&](absl::string_view field, absl::string_view why) {
-    return Invalid(field, absl::StrCat(why, " on ", device, ", which is only described"));
+    return InvalidOption(field, absl::StrCat(why, " on ", device, ", which is only described"));
   };
   if (options.precision() != "strict") {
     return refuse("precision", "must be \"strict\"");
@@ -182,8 +179,8 @@ absl::Status CheckDescribed(const v1::OptimizeOptions& options) {
 absl::Status CheckRuntimes(v1::OptimizeOptions& options) {
   auto& names = *options.mutable_runtimes();
   if (names.size() > kRuntimesMax) {
-    return Invalid("runtimes",
-                   absl::StrCat("at most ", kRuntimesMax, " are allowed, has ", names.size()));
+    return InvalidOption(
+        "runtimes", absl::StrCat("at most ", kRuntimesMax, " are allowed, has ", names.size()));
   }
   for (const std::string& name : names) {
     PLAIT_RETURN_IF_ERROR(CheckRuntime("options.runtimes", name));
@@ -227,8 +224,8 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   PLAIT_RETURN_IF_ERROR(CheckDescribed(checked));
   // Counted before they are looked at.
   if (checked.shapes().size() > kShapesMax) {
-    return Invalid("shapes", absl::StrCat("at most ", kShapesMax, " inputs are allowed, has ",
-                                          checked.shapes().size()));
+    return InvalidOption("shapes", absl::StrCat("at most ", kShapesMax, " inputs are allowed, has ",
+                                                checked.shapes().size()));
   }
   for (const auto& [name, shape] : checked.shapes()) {
     PLAIT_RETURN_IF_ERROR(CheckShape(name, shape));

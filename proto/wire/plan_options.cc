@@ -11,11 +11,6 @@
 namespace plait::wire {
 namespace {
 
-// `field` is one of OptimizeOptions.
-absl::Status InvalidOption(absl::string_view field, absl::string_view description) {
-  return FieldError(absl::StrCat("options.", field), description);
-}
-
 absl::Status CheckPlanFor(v1::OptimizeOptions& options) {
   std::set<int> known;
   for (v1::PlanFor& plan : *options.mutable_plan_for()) {
@@ -73,7 +68,7 @@ absl::Status CheckRange(absl::string_view name, const v1::ShapeRange& range) {
   return absl::OkStatus();
 }
 
-absl::Status CheckRanges(const v1::OptimizeOptions& options) {
+absl::Status CheckShapeRanges(const v1::OptimizeOptions& options) {
   if (options.shape_ranges().size() > kShapesMax) {
     return InvalidOption("shape_ranges",
                          absl::StrCat("at most ", kShapesMax, " inputs are allowed, has ",
@@ -97,9 +92,13 @@ bool HasSeveralPlans(const v1::OptimizeOptions& options) {
 
 }  // namespace
 
+absl::Status InvalidOption(absl::string_view field, absl::string_view description) {
+  return FieldError(absl::StrCat("options.", field), description);
+}
+
 absl::Status CheckPlanOptions(v1::OptimizeOptions& options) {
   PLAIT_RETURN_IF_ERROR(CheckPlanFor(options));
-  PLAIT_RETURN_IF_ERROR(CheckRanges(options));
+  PLAIT_RETURN_IF_ERROR(CheckShapeRanges(options));
   // Another body has the weights of one graph only.
   const bool is_original = options.body() == "original" || options.body() == "auto";
   if (HasSeveralPlans(options) && (!is_original || options.opset() != 0)) {

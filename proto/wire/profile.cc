@@ -26,7 +26,7 @@ absl::Status CheckFinite(absl::string_view field, absl::string_view name, double
 }
 
 // Besides, so many of them add up to a number.
-absl::Status CheckTime(absl::string_view field, absl::string_view name, double us) {
+absl::Status CheckProfileTime(absl::string_view field, absl::string_view name, double us) {
   if (us >= 0 && us <= kLatencyUsMax) return absl::OkStatus();
   return InvalidProfile(field, name, absl::StrCat("must be 0 to ", kLatencyUsMax, ", is ", us));
 }
@@ -39,9 +39,9 @@ absl::Status CheckCount(absl::string_view field, absl::string_view name, int64_t
 }  // namespace
 
 absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field) {
-  PLAIT_RETURN_IF_ERROR(CheckTime(field, "latency_us_median", profile.latency_us_median()));
-  PLAIT_RETURN_IF_ERROR(CheckTime(field, "latency_us_p10", profile.latency_us_p10()));
-  PLAIT_RETURN_IF_ERROR(CheckTime(field, "latency_us_mad", profile.latency_us_mad()));
+  PLAIT_RETURN_IF_ERROR(CheckProfileTime(field, "latency_us_median", profile.latency_us_median()));
+  PLAIT_RETURN_IF_ERROR(CheckProfileTime(field, "latency_us_p10", profile.latency_us_p10()));
+  PLAIT_RETURN_IF_ERROR(CheckProfileTime(field, "latency_us_mad", profile.latency_us_mad()));
   // A summary of nothing has no median.
   if (profile.samples() < 1 || profile.samples() > kProfileSamplesMax) {
     return InvalidProfile(

@@ -73,7 +73,7 @@ struct Room {
   }
 };
 
-absl::Status CheckRanges(const WeightTable& table, int64_t model_bytes) {
+absl::Status CheckWeightRanges(const WeightTable& table, int64_t model_bytes) {
   Room model{model_bytes};
   Room stored{static_cast<int64_t>(table.stored.size())};
   for (const auto& [digest, entry] : table.entries) {
@@ -119,7 +119,7 @@ absl::StatusOr<WeightTable> ParseWeightTable(absl::string_view blob, int64_t mod
     table.entries.insert(table.entries.end(), std::move(entry));
   }
   table.stored = blob;
-  PLAIT_RETURN_IF_ERROR(CheckRanges(table, model_bytes));
+  PLAIT_RETURN_IF_ERROR(CheckWeightRanges(table, model_bytes));
   return table;
 }
 

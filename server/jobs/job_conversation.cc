@@ -31,7 +31,7 @@ void SetProgress(const JobProgress::Estimate& estimate, v1::Event& event) {
   event.set_seconds_left(estimate.seconds_left);
 }
 
-ConversationEnd EndOf(ConversationOutcome outcome, absl::Status status = absl::OkStatus()) {
+ConversationEnd EndingOf(ConversationOutcome outcome, absl::Status status = absl::OkStatus()) {
   return {outcome, std::move(status), std::nullopt};
 }
 
@@ -69,16 +69,16 @@ std::optional<ConversationEnd> JobConversation::Step(SearchChildProcess& child,
   TellProgress(options);
   EndLateQuestions();
   if (absl::Status status = ForwardAnswers(child); !status.ok()) {
-    return EndOf(ConversationOutcome::kFault, std::move(status));
+    return EndingOf(ConversationOutcome::kFault, std::move(status));
   }
   absl::StatusOr<std::optional<internal::ChildMessage>> message =
       child.Receive(wakeup_->descriptor(), absl::Seconds(1));
   if (!message.ok()) {
     // A child that dies of its deadline is no fault of the job's: it would be counted as one.
-    if (deadline_sent_) return EndOf(ConversationOutcome::kDeadline);
+    if (deadline_sent_) return EndingOf(ConversationOutcome::kDeadline);
     const bool is_limit = absl::IsResourceExhausted(message.status());
-    return EndOf(is_limit ? ConversationOutcome::kLimit : ConversationOutcome::kFault,
-                 message.status());
+    return EndingOf(is_limit ? ConversationOutcome::kLimit : ConversationOutcome::kFault,
+                    message.status());
   }
   if (!message->has_value()) return std::nullopt;
   return Take(child, **std::move(message), options);
@@ -87,10 +87,10 @@ std::optional<ConversationEnd> JobConversation::Step(SearchChildProcess& child,
 std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& child,
                                                            const ConversationOptions& options) {
   wakeup_->Clear();
-  if (*options.stopping) return EndOf(ConversationOutcome::kStopped);
+  if (*options.stopping) return EndingOf(ConversationOutcome::kStopped);
   // A storage that does not answer is no wish to cancel: the heartbeat tells if the lease is lost.
   const absl::StatusOr<v1::Job> job = context_.jobs.Get(job_.job.tenant(), job_.job.id());
-  if (job.ok() && job->cancel_requested()) return EndOf(ConversationOutcome::kCancelled);
+  if (job.ok() && job->cancel_requested()) return EndingOf(ConversationOutcome::kCancelled);
   const absl::Duration now = context_.clock.Monotonic();
   if (now >= next_heartbeat_) {
     next_heartbeat_ = now + options.lease / 4;
@@ -98,16 +98,16 @@ std::optional<ConversationEnd> JobConversation::CheckTimes(SearchChildProcess& c
     models_.NoteUse();
     const absl::StatusOr<bool> cancelled = context_.jobs.Heartbeat(job_.lease, options.lease);
     // Any other error is the storage's, and the next heartbeat tries again while the lease lasts.
-    if (absl::IsAborted(cancelled.status())) return EndOf(ConversationOutcome::kLeaseLost);
-    if (cancelled.ok() && *cancelled) return EndOf(ConversationOutcome::kCancelled);
+    if (absl::IsAborted(cancelled.status())) return EndingOf(ConversationOutcome::kLeaseLost);
+    if (cancelled.ok() && *cancelled) return EndingOf(ConversationOutcome::kCancelled);
   }
   const absl::Duration deadline = began_ + options.time_max + TimeOfOthers(child);
-  if (now > deadline + kDeadlineGrace) return EndOf(ConversationOutcome::kDeadline);
+  if (now > deadline + kDeadlineGrace) return EndingOf(ConversationOutcome::kDeadline);
   if (now > deadline && !deadline_sent_) {
     internal::ParentMessage message;
     message.mutable_deadline();
     deadline_sent_ = true;
-    if (!child.Send(message).ok()) return EndOf(ConversationOutcome::kDeadline);
+    if (!child.Send(message).ok()) return EndingOf(ConversationOutcome::kDeadline);
   }
   return std::nullopt;
 }
@@ -156,13 +156,13 @@ std::optional<ConversationEnd> JobConversation::Take(SearchChildProcess& child,
     case internal::ChildMessage::kBlobsWritten:
       status = models_.Store(message.blobs_written());
       if (!status.ok() && !absl::IsInvalidArgument(status)) {
-        return EndOf(ConversationOutcome::kStorage, std::move(status));
+        return EndingOf(ConversationOutcome::kStorage, std::move(status));
       }
       break;
     case internal::ChildMessage::kWeightsWritten:
       status = weights_.Store();
       if (!status.ok() && !absl::IsInvalidArgument(status)) {
-        return EndOf(ConversationOutcome::kStorage, std::move(status));
+        return EndingOf(ConversationOutcome::kStorage, std::move(status));
       }
       break;
     case internal::ChildMessage::kStoppedTimeRequest: {
@@ -180,15 +180,15 @@ std::optional<ConversationEnd> JobConversation::Take(SearchChildProcess& child,
       status = wire::Error(message.failure().reason(), message.failure().message());
       // It writes to the daemon's disk, and meets a full one first: the job is not at fault.
       const bool is_storage = message.failure().reason() == v1::ERROR_REASON_STORAGE_UNAVAILABLE;
-      if (deadline_sent_) return EndOf(ConversationOutcome::kDeadline, std::move(status));
-      return EndOf(is_storage ? ConversationOutcome::kStorage : ConversationOutcome::kFailure,
-                   std::move(status));
+      if (deadline_sent_) return EndingOf(ConversationOutcome::kDeadline, std::move(status));
+      return EndingOf(is_storage ? ConversationOutcome::kStorage : ConversationOutcome::kFailure,
+                      std::move(status));
     }
     case internal::ChildMessage::MESSAGE_NOT_SET:
       status = Lie("an empty message");
   }
   if (status.ok()) return std::nullopt;
-  return EndOf(ConversationOutcome::kFault, std::move(status));
+  return EndingOf(ConversationOutcome::kFault, std::move(status));
 }
 
 absl::Status JobConversation::TakeEvent(const v1::Event& event) {

@@ -10,8 +10,8 @@ namespace {
 
 constexpr char kPlait[] = "plait";
 
-void SetTimes(const std::vector<double>& original_us, const std::vector<double>& returned_us,
-              v1::RuntimeReport* line) {
+void SetRuntimeTimes(const std::vector<double>& original_us, const std::vector<double>& returned_us,
+                     v1::RuntimeReport* line) {
   line->set_original_us_median(Median(original_us));
   line->set_original_us_p10(Quantile(original_us, 0.1));
   line->set_original_us_p95(Quantile(original_us, 0.95));
@@ -34,7 +34,7 @@ void AddPlait(const internal::Start& start, const SearchResult& found, v1::Repor
   const int asked = start.options().threads();
   line.set_threads(asked > 0 ? std::min(asked, cores) : cores);
   line.set_options(absl::StrCat("threads=", line.threads()));
-  SetTimes(found.baseline_latency_us, found.optimized_latency_us, &line);
+  SetRuntimeTimes(found.baseline_latency_us, found.optimized_latency_us, &line);
   SetRatio(found.speedup, &line);
   if (!found.islands.empty()) {
     line.set_note(
@@ -65,7 +65,7 @@ void AddRuntimes(const internal::Start& start, const SearchResult& found,
     line.set_note(decision.note);
     SetRatio(decision.speedup, &line);
     if (IsMeasured(decision)) {
-      SetTimes(decision.original.latency_us, decision.model.latency_us, &line);
+      SetRuntimeTimes(decision.original.latency_us, decision.model.latency_us, &line);
     }
   }
   const v1::RuntimeReport* best = nullptr;

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A convolution whose sum with a constant has another reader, and a Concat of Concats.
-Graph Model() {
+Graph ReportedModel() {
   return *ParseTypedGraph(R"(graph {
     input %x: float32[1,2,3,3]
     const %w: float32[3,2,1,1] = synthetic 1
@@ -32,7 +32,7 @@ std::vector<const Rule*> Rules(const std::vector<std::string>& names) {
 }
 
 TEST(ExplainedRulesTest, TellsWhereARuleAppliesAndWhatIsInTheWay) {
-  const std::vector<AskedGraph> graphs = {{"original", Model()}};
+  const std::vector<AskedGraph> graphs = {{"original", ReportedModel()}};
   const auto rules = Rules({"merge_transposes", "bias_after_conv"});
   const std::vector<ExplainedRule> answers = ExplainRules(graphs, rules, "");
   EXPECT_EQ(RulesText(answers, rules, 20),
@@ -49,7 +49,8 @@ TEST(ExplainedRulesTest, TellsWhereARuleAppliesAndWhatIsInTheWay) {
 }
 
 TEST(ExplainedRulesTest, TheSameAnswerOfSeveralGraphsStandsOnce) {
-  const std::vector<AskedGraph> graphs = {{"original", Model()}, {"running", Model()}};
+  const std::vector<AskedGraph> graphs = {{"original", ReportedModel()},
+                                          {"running", ReportedModel()}};
   EXPECT_EQ(ExplainRules(graphs, Rules({"bias_after_conv"}), "").size(), 1);
 }
 
@@ -60,7 +61,7 @@ TEST(ExplainedRulesTest, SaysThatThereIsNoCaseOfARule) {
 }
 
 TEST(ExplainedRulesTest, ShowsTheFirstNodesOfARule) {
-  const std::vector<AskedGraph> graphs = {{"original", Model()}};
+  const std::vector<AskedGraph> graphs = {{"original", ReportedModel()}};
   const auto rules = Rules({"transpose_after_unary"});
   std::vector<ExplainedRule> answers = ExplainRules(graphs, rules, "");
   ASSERT_EQ(answers.size(), 1);
@@ -72,7 +73,7 @@ TEST(ExplainedRulesTest, ShowsTheFirstNodesOfARule) {
 }
 
 TEST(ExplainedRulesTest, PricesRewritesByPredictedTimes) {
-  const std::vector<AskedGraph> graphs = {{"original", Model()}};
+  const std::vector<AskedGraph> graphs = {{"original", ReportedModel()}};
   std::vector<ExplainedRule> answers =
       ExplainRules(graphs, Rules({"transpose_after_unary", "merge_transposes"}), "");
   const DeviceDescription device = {

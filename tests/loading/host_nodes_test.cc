@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "loading/host_nodes/host_node.h"
+#include "tests/loading/planned_model.h"
 
 namespace plait {
 namespace {
@@ -47,10 +48,6 @@ absl::StatusOr<std::vector<Tensor>> Compute(const std::string& op_type,
   const absl::StatusOr<HostOperator> compute = MakeHostOperator({proto, opset});
   if (!compute.ok()) return compute.status();
   return (*compute)(inputs);
-}
-
-Tensor Floats(Shape shape, std::vector<float> values) {
-  return Tensor::Of<float>(std::move(shape), values);
 }
 
 Tensor Bools(std::vector<uint8_t> values) {

@@ -57,10 +57,6 @@ class Parts {
   std::unique_ptr<Executable> executable_;
 };
 
-Tensor Floats(Shape shape, std::vector<float> values) {
-  return Tensor::Of<float>(std::move(shape), values);
-}
-
 Tensor Flag(bool value) { return Tensor::Of<bool>({}, {value}); }
 
 TEST(OwnSegmentsTest, WhatFollowsIsBoundToTheSizesOfARun) {
@@ -99,7 +95,7 @@ TEST(OwnSegmentsTest, LateProductsRunByPlans) {
         b = MatMul(rows, w)
         y = Relu(b)
       })",
-                         [](onnx::ModelProto* model) {
+                         [](::onnx::ModelProto* model) {
                            *model->mutable_graph()->add_initializer() =
                                FloatTensor("w", {48, 96}, -3, 0.001953125F);
                          }),
@@ -151,11 +147,12 @@ TEST(OwnSegmentsTest, SizesMayFollowFromFloats) {
         r = Range(zero, sum, one)
         y = Neg(r)
       })",
-                         [](onnx::ModelProto* proto) {
+                         [](::onnx::ModelProto* proto) {
                            for (const auto& [name, value] : {std::pair("zero", 0), {"one", 1}}) {
-                             onnx::TensorProto& tensor = *proto->mutable_graph()->add_initializer();
+                             ::onnx::TensorProto& tensor =
+                                 *proto->mutable_graph()->add_initializer();
                              tensor.set_name(name);
-                             tensor.set_data_type(onnx::TensorProto::FLOAT);
+                             tensor.set_data_type(::onnx::TensorProto::FLOAT);
                              tensor.add_float_data(static_cast<float>(value));
                            }
                          }));
@@ -172,7 +169,7 @@ TEST(OwnSegmentsTest, IfRunsTheBranchThatIsChosen) {
             else_branch = g2 () => (float[4] z) { z = Identity(a) }>
         y = Neg(b)
       })",
-                         [](onnx::ModelProto* proto) {
+                         [](::onnx::ModelProto* proto) {
                            *proto->mutable_graph()->add_initializer() = FloatTensor("w", {4}, 10);
                          }));
   ASSERT_EQ(parts.status(), absl::OkStatus());
@@ -190,7 +187,7 @@ TEST(OwnSegmentsTest, BranchesRunByPlans) {
             then_branch = g1 () => (float[200,200] z) { z = MatMul(x, w) },
             else_branch = g2 () => (float[200,200] z) { z = Identity(x) }>
       })",
-          [](onnx::ModelProto* proto) {
+          [](::onnx::ModelProto* proto) {
             *proto->mutable_graph()->add_initializer() = FloatTensor("w", {200, 200}, 0.5F, 0);
           }),
       2);
@@ -213,7 +210,7 @@ TEST(OwnSegmentsTest, NothingMayBeFoundTwice) {
         y = GatherND(large, rows2)
         sums = ReduceSum(positive)
       })",
-                         [](onnx::ModelProto* proto) {
+                         [](::onnx::ModelProto* proto) {
                            *proto->mutable_graph()->add_initializer() = FloatTensor("w", {1}, 2);
                          }));
   ASSERT_EQ(parts.status(), absl::OkStatus());
@@ -256,15 +253,15 @@ std::string Loop(const std::string& condition) {
                         condition + R"(
             }>
       })",
-                    [](onnx::ModelProto* proto) {
+                    [](::onnx::ModelProto* proto) {
                       *proto->mutable_graph()->add_initializer() = FloatTensor("step", {2}, 1, 1);
-                      onnx::TensorProto& go = *proto->mutable_graph()->add_initializer();
+                      ::onnx::TensorProto& go = *proto->mutable_graph()->add_initializer();
                       go.set_name("go");
-                      go.set_data_type(onnx::TensorProto::BOOL);
+                      go.set_data_type(::onnx::TensorProto::BOOL);
                       go.add_int32_data(1);
-                      onnx::TensorProto& limit = *proto->mutable_graph()->add_initializer();
+                      ::onnx::TensorProto& limit = *proto->mutable_graph()->add_initializer();
                       limit.set_name("limit");
-                      limit.set_data_type(onnx::TensorProto::FLOAT);
+                      limit.set_data_type(::onnx::TensorProto::FLOAT);
                       limit.add_float_data(10);
                     });
 }
@@ -298,9 +295,9 @@ TEST(OwnSegmentsTest, SubgraphsThatTakeOtherInputsThanTheyAreGivenAreErrors) {
       else_branch = g2 (float[4] p, float[4] q) => (float[4] z) { z = Add(q, x) }>
   )"));
   EXPECT_FALSE(branches_with_inputs.TryRun({x, Flag(true)}).ok());
-  onnx::ModelProto loop;
+  ::onnx::ModelProto loop;
   ASSERT_TRUE(loop.ParseFromString(Loop("Identity(going)")));
-  onnx::GraphProto& body =
+  ::onnx::GraphProto& body =
       *loop.mutable_graph()->mutable_node(1)->mutable_attribute(0)->mutable_g();
   *body.add_initializer() = FloatTensor(body.input(2).name(), {2});
   Parts hidden(loop.SerializeAsString());
@@ -308,12 +305,12 @@ TEST(OwnSegmentsTest, SubgraphsThatTakeOtherInputsThanTheyAreGivenAreErrors) {
 }
 
 TEST(OwnSegmentsTest, OfTwoBodiesTheFirstOneRuns) {
-  onnx::ModelProto loop;
+  ::onnx::ModelProto loop;
   ASSERT_TRUE(loop.ParseFromString(Loop("Identity(going)")));
-  onnx::NodeProto& node = *loop.mutable_graph()->mutable_node(1);
+  ::onnx::NodeProto& node = *loop.mutable_graph()->mutable_node(1);
   ASSERT_EQ(node.attribute_size(), 1);
-  const onnx::AttributeProto first = node.attribute(0);
-  onnx::AttributeProto& second = *node.add_attribute();
+  const ::onnx::AttributeProto first = node.attribute(0);
+  ::onnx::AttributeProto& second = *node.add_attribute();
   second = first;
   second.mutable_g()->mutable_output()->RemoveLast();
   Parts parts(loop.SerializeAsString());

@@ -9,6 +9,10 @@
 
 namespace plait {
 
+inline Tensor Floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::Of<float>(std::move(shape), values);
+}
+
 // The processor, with this many threads. Fails the test where it cannot be opened.
 std::unique_ptr<Executor> OpenCpu(int threads);
 

@@ -18,7 +18,7 @@ struct LastWords {
   std::string words;
 };
 
-LastWords& ThreadsLastWords() {
+LastWords& ThreadsLastCublasLtWords() {
   thread_local LastWords last;
   return last;
 }
@@ -86,7 +86,7 @@ CublasLtState& TheCublasLt() {
 }
 
 cublasStatus_t RefuseCublasLt(cublasStatus_t status, const std::string& words) {
-  ThreadsLastWords() = {status, absl::StrCat(NameOfStatus(status), ": simulated: ", words)};
+  ThreadsLastCublasLtWords() = {status, absl::StrCat(NameOfStatus(status), ": simulated: ", words)};
   return status;
 }
 
@@ -117,7 +117,7 @@ cublasStatus_t CublasLtCalls::Fail(const char* function, CUresult code) {
 size_t CublasLtCalls::cublasLtGetVersion() { return kVersion; }
 
 const char* CublasLtCalls::cublasLtGetStatusString(cublasStatus_t status) {
-  const LastWords& last = ThreadsLastWords();
+  const LastWords& last = ThreadsLastCublasLtWords();
   return status == last.status && !last.words.empty() ? last.words.c_str() : NameOfStatus(status);
 }
 

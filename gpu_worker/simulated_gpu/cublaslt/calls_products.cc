@@ -17,7 +17,7 @@ namespace plait::simulated_gpu {
 namespace {
 
 constexpr int64_t kBlocksPerMultiprocessor = 2;
-constexpr uint64_t kWorkspaceAlignmentBytes = 16;
+constexpr uint64_t kCublasLtWorkspaceAlignmentBytes = 16;
 
 // The product that the descriptors say, which are all known and of the current device.
 cublasStatus_t MakeProduct(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
@@ -112,7 +112,7 @@ cublasStatus_t CheckAddresses(const Product& product, const ChosenAlgorithm& cho
     return refuse("less workspace than the algorithm needs");
   }
   if (workspace_bytes > 0 &&
-      reinterpret_cast<uint64_t>(at.workspace) % kWorkspaceAlignmentBytes != 0) {
+      reinterpret_cast<uint64_t>(at.workspace) % kCublasLtWorkspaceAlignmentBytes != 0) {
     return refuse("a workspace that is not aligned to 16 bytes");
   }
   return CUBLAS_STATUS_SUCCESS;

@@ -5,15 +5,15 @@
 namespace plait::simulated_gpu {
 namespace {
 
-constexpr size_t kFunctions = 0
+constexpr size_t kCublasLtFunctions = 0
 #define PLAIT_CUBLASLT_FUNCTION(name, member, needs_context) +1
 #include "gpu_worker/simulated_gpu/cublaslt/cublaslt_functions.def"
 #undef PLAIT_CUBLASLT_FUNCTION
     ;
-static_assert(sizeof(cuda::CublasLtLibrary) == kFunctions * sizeof(void*),
+static_assert(sizeof(cuda::CublasLtLibrary) == kCublasLtFunctions * sizeof(void*),
               "the list has to have all functions that plait loads");
 
-cuda::CublasLtLibrary MakeLibrary() {
+cuda::CublasLtLibrary MakeCublasLtLibrary() {
   cuda::CublasLtLibrary library;
 #define PLAIT_CUBLASLT_FUNCTION(name, member, needs_context) \
   library.member =                                           \
@@ -26,7 +26,7 @@ cuda::CublasLtLibrary MakeLibrary() {
 }  // namespace
 
 const cuda::CublasLtLibrary& SimulatedCublasLt() {
-  static const cuda::CublasLtLibrary library = MakeLibrary();
+  static const cuda::CublasLtLibrary library = MakeCublasLtLibrary();
   return library;
 }
 

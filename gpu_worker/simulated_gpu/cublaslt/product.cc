@@ -3,7 +3,7 @@
 namespace plait::simulated_gpu {
 namespace {
 
-cublasStatus_t Refuse(cublasStatus_t status, const char* words, std::string* why) {
+cublasStatus_t RefuseProduct(cublasStatus_t status, const char* words, std::string* why) {
   *why = words;
   return status;
 }
@@ -26,7 +26,7 @@ cublasStatus_t CheckTypes(const Product& product, std::string* why) {
   const ProductOperation& operation = product.operation;
   for (const MatrixLayout* matrix : {&product.b, &product.c, &product.d}) {
     if (matrix->type != product.a.type) {
-      return Refuse(CUBLAS_STATUS_NOT_SUPPORTED, "matrices of several types", why);
+      return RefuseProduct(CUBLAS_STATUS_NOT_SUPPORTED, "matrices of several types", why);
     }
   }
   const bool is_single = product.a.type == CUDA_R_32F;
@@ -34,10 +34,10 @@ cublasStatus_t CheckTypes(const Product& product, std::string* why) {
   const bool is_plain = operation.compute == CUBLAS_COMPUTE_32F && (is_single || is_short);
   const bool is_tf32 = operation.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && is_single;
   if ((!is_plain && !is_tf32) || operation.scale != CUDA_R_32F) {
-    return Refuse(CUBLAS_STATUS_NOT_SUPPORTED, "another type than fp32, fp16 or bf16", why);
+    return RefuseProduct(CUBLAS_STATUS_NOT_SUPPORTED, "another type than fp32, fp16 or bf16", why);
   }
   if (!IsKnownEpilogue(operation.epilogue)) {
-    return Refuse(CUBLAS_STATUS_NOT_SUPPORTED, "this epilogue", why);
+    return RefuseProduct(CUBLAS_STATUS_NOT_SUPPORTED, "this epilogue", why);
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -57,23 +57,23 @@ cublasStatus_t CheckProduct(const Product& product, std::string* why) {
   const uint64_t n = is_b_plain ? product.b.columns : product.b.rows;
   const uint64_t k = is_b_plain ? product.b.rows : product.b.columns;
   if (product.d.rows != m || product.d.columns != n || static_cast<uint64_t>(product.k()) != k) {
-    return Refuse(CUBLAS_STATUS_INVALID_VALUE, "sizes that do not fit together", why);
+    return RefuseProduct(CUBLAS_STATUS_INVALID_VALUE, "sizes that do not fit together", why);
   }
   if (product.c.rows != m || product.c.columns != n) {
-    return Refuse(CUBLAS_STATUS_INVALID_VALUE, "c is not as large as d", why);
+    return RefuseProduct(CUBLAS_STATUS_INVALID_VALUE, "c is not as large as d", why);
   }
   for (const MatrixLayout* matrix : {&product.a, &product.b, &product.c, &product.d}) {
     if (matrix->rows == 0 || matrix->columns == 0 || matrix->batch < 1 ||
         matrix->leading < static_cast<int64_t>(matrix->rows)) {
-      return Refuse(CUBLAS_STATUS_INVALID_VALUE, "a matrix of no size, or columns that overlap",
-                    why);
+      return RefuseProduct(CUBLAS_STATUS_INVALID_VALUE,
+                           "a matrix of no size, or columns that overlap", why);
     }
     if (matrix->batch != product.d.batch) {
-      return Refuse(CUBLAS_STATUS_INVALID_VALUE, "batches of several sizes", why);
+      return RefuseProduct(CUBLAS_STATUS_INVALID_VALUE, "batches of several sizes", why);
     }
   }
   if (product.has_bias() && operation.bias == 0) {
-    return Refuse(CUBLAS_STATUS_INVALID_VALUE, "an epilogue with a bias, and no bias", why);
+    return RefuseProduct(CUBLAS_STATUS_INVALID_VALUE, "an epilogue with a bias, and no bias", why);
   }
   return CheckTypes(product, why);
 }

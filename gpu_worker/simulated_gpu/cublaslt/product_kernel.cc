@@ -14,7 +14,7 @@
 namespace plait::simulated_gpu {
 namespace {
 
-constexpr unsigned kThreads = 128;  // of a block
+constexpr unsigned kProductThreads = 128;  // of a block
 
 double NumberOf(uint64_t word) { return std::bit_cast<float>(static_cast<uint32_t>(word)); }
 
@@ -23,7 +23,7 @@ std::string Describe(const MatrixLayout& matrix) {
                       matrix.batch_stride);
 }
 
-std::string NameOf(const Product& product, const ChosenAlgorithm& chosen) {
+std::string ProductName(const Product& product, const ChosenAlgorithm& chosen) {
   const ProductOperation& operation = product.operation;
   return absl::StrCat("simulated_cublaslt_", chosen.algorithm->name, "_splits", chosen.splits, "_",
                       operation.transpose_a == CUBLAS_OP_N ? "n" : "t",
@@ -33,7 +33,7 @@ std::string NameOf(const Product& product, const ChosenAlgorithm& chosen) {
                       product.d.batch);
 }
 
-ElementType TypeOf(cudaDataType_t type) {
+ElementType CublasLtElementType(cudaDataType_t type) {
   if (type == CUDA_R_32F) return ElementType::kFloat;
   return type == CUDA_R_16F ? ElementType::kHalf : ElementType::kBfloat16;
 }
@@ -44,10 +44,10 @@ ProductKernel::ProductKernel(const Product& product, const ChosenAlgorithm& chos
     : product_(product),
       chosen_(chosen),
       workspace_bytes_(chosen.WorkspaceBytes(product)),
-      name_(NameOf(product, chosen)) {}
+      name_(ProductName(product, chosen)) {}
 
 LaunchShape ProductKernel::shape() const {
-  return {{static_cast<unsigned>(chosen_.Blocks(product_)), 1, 1}, {kThreads, 1, 1}};
+  return {{static_cast<unsigned>(chosen_.Blocks(product_)), 1, 1}, {kProductThreads, 1, 1}};
 }
 
 // As the transpose of what the library has: [batch, columns, rows].
@@ -59,7 +59,7 @@ TensorPlace ProductKernel::Place(const char* name, const MatrixLayout& matrix,
           .address = address,
           .sizes = {matrix.batch, columns, rows},
           .strides = {matrix.batch_stride, matrix.leading, 1},
-          .type = TypeOf(matrix.type),
+          .type = CublasLtElementType(matrix.type),
           .alignment_bytes = chosen_.algorithm->alignment_bytes};
 }
 
@@ -68,7 +68,7 @@ TensorPlace ProductKernel::BiasPlace(uint64_t address) const {
           .address = address,
           .sizes = {product_.m()},
           .strides = {1},
-          .type = TypeOf(product_.d.type)};
+          .type = CublasLtElementType(product_.d.type)};
 }
 
 Touches ProductKernel::TouchesOf(absl::Span<const uint64_t> arguments) const {

@@ -14,7 +14,7 @@
 namespace plait::simulated_gpu {
 namespace {
 
-std::string& ThreadsLastWords() {
+std::string& ThreadsLastCudnnWords() {
   thread_local std::string words;
   return words;
 }
@@ -54,7 +54,7 @@ CudnnState& TheCudnn() {
 }
 
 cudnnStatus_t RefuseCudnn(cudnnStatus_t status, const std::string& words) {
-  ThreadsLastWords() = absl::StrCat("simulated: ", words);
+  ThreadsLastCudnnWords() = absl::StrCat("simulated: ", words);
   return status;
 }
 
@@ -104,7 +104,7 @@ const char* CudnnCalls::cudnnGetErrorString(cudnnStatus_t status) {
 // Once, as cuDNN gives them.
 void CudnnCalls::cudnnGetLastErrorString(char* words, size_t bytes_max) {
   if (words == nullptr || bytes_max == 0) return;
-  const std::string last = std::exchange(ThreadsLastWords(), "");
+  const std::string last = std::exchange(ThreadsLastCudnnWords(), "");
   const size_t length = std::min(last.size(), bytes_max - 1);
   std::memcpy(words, last.data(), length);
   words[length] = '\0';

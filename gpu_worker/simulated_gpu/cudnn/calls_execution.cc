@@ -11,7 +11,7 @@
 namespace plait::simulated_gpu {
 namespace {
 
-constexpr uint64_t kWorkspaceAlignmentBytes = 256;
+constexpr uint64_t kCudnnWorkspaceAlignmentBytes = 256;
 
 // The number that a tensor by value has in the host's memory.
 double NumberAt(cudnnDataType_t type, const void* host) {
@@ -57,7 +57,7 @@ cudnnStatus_t BindPack(const GraphKernel& kernel, const Descriptor& pack,
   if (kernel.workspace_bytes() > 0 && workspace == 0) {
     return RefuseCudnn(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no workspace");
   }
-  if (kernel.workspace_bytes() > 0 && workspace % kWorkspaceAlignmentBytes != 0) {
+  if (kernel.workspace_bytes() > 0 && workspace % kCudnnWorkspaceAlignmentBytes != 0) {
     return RefuseCudnn(CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER, "the workspace is not aligned");
   }
   words->push_back(workspace);

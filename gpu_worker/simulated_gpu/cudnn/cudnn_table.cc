@@ -5,15 +5,15 @@
 namespace plait::simulated_gpu {
 namespace {
 
-constexpr size_t kFunctions = 0
+constexpr size_t kCudnnFunctions = 0
 #define PLAIT_CUDNN_FUNCTION(name, member, needs_context) +1
 #include "gpu_worker/simulated_gpu/cudnn/cudnn_functions.def"
 #undef PLAIT_CUDNN_FUNCTION
     ;
-static_assert(sizeof(cuda::CudnnLibrary) == kFunctions * sizeof(void*),
+static_assert(sizeof(cuda::CudnnLibrary) == kCudnnFunctions * sizeof(void*),
               "the list has to have all functions that plait loads");
 
-cuda::CudnnLibrary MakeLibrary() {
+cuda::CudnnLibrary MakeCudnnLibrary() {
   cuda::CudnnLibrary library;
 #define PLAIT_CUDNN_FUNCTION(name, member, needs_context) \
   library.member =                                        \
@@ -26,7 +26,7 @@ cuda::CudnnLibrary MakeLibrary() {
 }  // namespace
 
 const cuda::CudnnLibrary& SimulatedCudnn() {
-  static const cuda::CudnnLibrary library = MakeLibrary();
+  static const cuda::CudnnLibrary library = MakeCudnnLibrary();
   return library;
 }
 

@@ -67,8 +67,8 @@ std::vector<Note> ReadNotes(const Scratch& scratch, cudnnBackendDescriptor_t eng
 }
 
 // `choices` is room for as many knobs as there are.
-CudnnEngine ReadEngine(const cuda::CudnnLibrary& library, cudnnBackendDescriptor_t config,
-                       std::vector<cudnnBackendDescriptor_t> choices) {
+CudnnEngine ReadRealEngine(const cuda::CudnnLibrary& library, cudnnBackendDescriptor_t config,
+                           std::vector<cudnnBackendDescriptor_t> choices) {
   Scratch scratch(library);
   CudnnEngine read;
   cudnnBackendDescriptor_t engine = scratch.Make(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
@@ -169,7 +169,7 @@ CudnnVerdict MirroredGraph::List(cudnnBackendHeurMode_t mode, const std::string&
   const std::vector<cudnnBackendDescriptor_t> choices =
       scratch.MakeMany(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS);
   for (int64_t i = 0; i < std::min(count, filled); ++i) {
-    engines->push_back(ReadEngine(*library_, configs[static_cast<size_t>(i)], choices));
+    engines->push_back(ReadRealEngine(*library_, configs[static_cast<size_t>(i)], choices));
   }
   return {};
 }

@@ -25,7 +25,7 @@ int64_t MatrixOf(const Sizes& factor, const Sizes& result, int64_t batch) {
   return matrix;
 }
 
-absl::Span<const double> Part(const TensorValues& values, int64_t number, int64_t size) {
+absl::Span<const double> PartOf(const TensorValues& values, int64_t number, int64_t size) {
   return absl::MakeConstSpan(values).subspan(static_cast<size_t>(number * size),
                                              static_cast<size_t>(size));
 }
@@ -46,8 +46,8 @@ TensorValues Evaluate(const MatmulOperation&, const std::vector<ShapedValues>& i
   TensorValues c(static_cast<size_t>(ElementsOf(sizes)));
   for (int64_t batch = 0; batch < ElementsOf(sizes) / (m * n); ++batch) {
     MultiplyAdd(
-        m, n, k, Part(inputs[0].values, MatrixOf(inputs[0].sizes, sizes, batch), m * k),
-        Part(inputs[1].values, MatrixOf(inputs[1].sizes, sizes, batch), k * n),
+        m, n, k, PartOf(inputs[0].values, MatrixOf(inputs[0].sizes, sizes, batch), m * k),
+        PartOf(inputs[1].values, MatrixOf(inputs[1].sizes, sizes, batch), k * n),
         absl::MakeSpan(c).subspan(static_cast<size_t>(batch * m * n), static_cast<size_t>(m * n)));
   }
   return c;
@@ -82,16 +82,16 @@ TensorValues Evaluate(const AttentionOperation&, const std::vector<ShapedValues>
   TensorValues o(static_cast<size_t>(ElementsOf(sizes)));
   for (int64_t head = 0; head < q[0] * q[1]; ++head) {
     const std::vector<double> k_transposed =
-        Transposed(keys, depth, Part(inputs[1].values, head, keys * depth));
+        Transposed(keys, depth, PartOf(inputs[1].values, head, keys * depth));
     std::vector<double> scores(static_cast<size_t>(queries * keys));
-    MultiplyAdd(queries, keys, depth, Part(inputs[0].values, head, queries * depth), k_transposed,
+    MultiplyAdd(queries, keys, depth, PartOf(inputs[0].values, head, queries * depth), k_transposed,
                 absl::MakeSpan(scores));
     for (double& score : scores) score *= scale;
     for (int64_t row = 0; row < queries; ++row) {
       Softmax(absl::MakeSpan(scores).subspan(static_cast<size_t>(row * keys),
                                              static_cast<size_t>(keys)));
     }
-    MultiplyAdd(queries, width, keys, scores, Part(inputs[2].values, head, keys * width),
+    MultiplyAdd(queries, width, keys, scores, PartOf(inputs[2].values, head, keys * width),
                 absl::MakeSpan(o).subspan(static_cast<size_t>(head * queries * width),
                                           static_cast<size_t>(queries * width)));
   }

@@ -17,7 +17,7 @@ namespace {
 
 cudnnStatus_t Bad(const std::string& words) { return RefuseCudnn(CUDNN_STATUS_BAD_PARAM, words); }
 
-cudnnStatus_t Refuse(const absl::Status& status) {
+cudnnStatus_t RefuseStatus(const absl::Status& status) {
   const bool is_bad = status.code() == absl::StatusCode::kInvalidArgument;
   return RefuseCudnn(is_bad ? CUDNN_STATUS_BAD_PARAM : CUDNN_STATUS_NOT_SUPPORTED,
                      std::string(status.message()));
@@ -116,7 +116,7 @@ cudnnStatus_t FinalizeGraph(CudnnState* state, Descriptor* graph) {
     return Bad("no such handle");
   }
   absl::StatusOr<OperationGraph> read = ReadOperationGraph(*graph);
-  if (!read.ok()) return Refuse(read.status());
+  if (!read.ok()) return RefuseStatus(read.status());
   graph->graph = std::make_shared<const OperationGraph>(*std::move(read));
   if (RealCudnn() == nullptr) return CUDNN_STATUS_SUCCESS;
   const auto mirrored = std::make_shared<MirroredGraph>(RealCudnn());
@@ -166,7 +166,7 @@ cudnnStatus_t FinalizePlan(CudnnState* state, Descriptor* plan) {
   plan->engine = config->engine;
   absl::StatusOr<std::shared_ptr<const GraphKernel>> kernel =
       GraphKernel::Make(*config->configured->graph, *config->engine);
-  if (!kernel.ok()) return Refuse(kernel.status());
+  if (!kernel.ok()) return RefuseStatus(kernel.status());
   const auto handle = plan->One<cudnnHandle_t>(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, nullptr);
   const bool is_described = plan->Has(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
   if ((handle != nullptr) == is_described) return Bad("either a handle or a described device");
@@ -198,7 +198,7 @@ cudnnStatus_t FinalizePack(const Descriptor& pack) {
 cudnnStatus_t FinalizeByType(CudnnState* state, Descriptor* descriptor) {
   if (IsOperation(descriptor->type)) {
     const absl::StatusOr<OperationGraph> read = ReadOperation(*descriptor);
-    return read.ok() ? CUDNN_STATUS_SUCCESS : Refuse(read.status());
+    return read.ok() ? CUDNN_STATUS_SUCCESS : RefuseStatus(read.status());
   }
   switch (descriptor->type) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR:

@@ -13,10 +13,10 @@
 namespace plait::simulated_gpu {
 namespace {
 
-constexpr unsigned kThreads = 128;           // of a block
+constexpr unsigned kGraphThreads = 128;      // of a block
 constexpr int64_t kElementsPerBlock = 1024;  // of the largest result
 
-absl::StatusOr<ElementType> TypeOf(cudnnDataType_t type) {
+absl::StatusOr<ElementType> CudnnElementType(cudnnDataType_t type) {
   switch (type) {
     case CUDNN_DATA_FLOAT:
       return ElementType::kFloat;
@@ -38,7 +38,7 @@ absl::StatusOr<ElementType> TypeOf(cudnnDataType_t type) {
   }
 }
 
-std::string NameOf(const OperationGraph& graph, const CudnnEngine& engine) {
+std::string GraphName(const OperationGraph& graph, const CudnnEngine& engine) {
   std::string name = absl::StrCat("simulated_cudnn_eng", engine.index);
   for (const auto& [knob, value] : engine.knobs) absl::StrAppend(&name, "_k", knob, "=", value);
   return absl::StrCat(name, "_", graph.Pattern());
@@ -49,7 +49,7 @@ std::string NameOf(const OperationGraph& graph, const CudnnEngine& engine) {
 GraphKernel::GraphKernel(OperationGraph graph, const CudnnEngine& engine)
     : graph_(std::move(graph)),
       workspace_bytes_(std::max<int64_t>(engine.workspace_bytes, 0)),
-      name_(NameOf(graph_, engine)) {
+      name_(GraphName(graph_, engine)) {
   for (const GraphTensor& tensor : graph_.tensors) {
     parameter_of_.push_back(bound_.size());
     if (!tensor.is_virtual) bound_.push_back(tensor);
@@ -60,7 +60,7 @@ absl::StatusOr<std::shared_ptr<const GraphKernel>> GraphKernel::Make(OperationGr
                                                                      const CudnnEngine& engine) {
   auto kernel = absl::WrapUnique(new GraphKernel(std::move(graph), engine));
   for (const GraphTensor& tensor : kernel->graph_.tensors) {
-    PLAIT_ASSIGN_OR_RETURN(const ElementType type, TypeOf(tensor.type));
+    PLAIT_ASSIGN_OR_RETURN(const ElementType type, CudnnElementType(tensor.type));
     kernel->types_.push_back(type);
   }
   return std::shared_ptr<const GraphKernel>(std::move(kernel));
@@ -72,7 +72,7 @@ LaunchShape GraphKernel::shape() const {
     elements = std::max(elements, ElementsOf(graph_.tensors[operation.output].sizes));
   }
   const int64_t blocks = (elements + kElementsPerBlock - 1) / kElementsPerBlock;
-  return {{static_cast<unsigned>(blocks), 1, 1}, {kThreads, 1, 1}};
+  return {{static_cast<unsigned>(blocks), 1, 1}, {kGraphThreads, 1, 1}};
 }
 
 bool GraphKernel::IsResult(size_t tensor) const {

@@ -25,7 +25,7 @@ bool NeedsContext(const std::string& function) {
   return std::find(std::begin(kFree), std::end(kFree), function) == std::end(kFree);
 }
 
-cuda::DriverLibrary MakeLibrary() {
+cuda::DriverLibrary MakeDriverLibrary() {
   cuda::DriverLibrary library;
   library.takes_ptx = true;
 #define PLAIT_DRIVER_FUNCTION(name) \
@@ -58,7 +58,7 @@ SimulatedDriver::SimulatedDriver(DriverOptions options)
 SimulatedDriver::~SimulatedDriver() { TheDriver() = nullptr; }
 
 const cuda::DriverLibrary& SimulatedDriver::library() const {
-  static const cuda::DriverLibrary library = MakeLibrary();
+  static const cuda::DriverLibrary library = MakeDriverLibrary();
   return library;
 }
 

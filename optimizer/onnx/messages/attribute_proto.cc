@@ -18,7 +18,7 @@ namespace {
 
 using onnx::AttributeProto;
 
-absl::Status Error(const AttributeProto& proto, absl::string_view what) {
+absl::Status AttributeError(const AttributeProto& proto, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("attribute '", proto.name(), "' ", what));
 }
 
@@ -44,7 +44,7 @@ absl::StatusOr<AttributeValue> ReadAttribute(const AttributeProto& proto) {
       }
       break;
     case AttributeProto::kUndefined:
-      return Error(proto, "has no type");
+      return AttributeError(proto, "has no type");
     default:
       break;
   }
@@ -108,10 +108,10 @@ absl::StatusOr<Attributes> ReadAttributes(const onnx::NodeProto& node) {
   Attributes attributes;
   for (const AttributeProto* const each : by_name) {
     const AttributeProto& proto = *each;
-    if (attributes.Has(proto.name())) return Error(proto, "is listed twice");
+    if (attributes.Has(proto.name())) return AttributeError(proto, "is listed twice");
     if (!proto.ref_attr_name().empty()) {
-      return Error(proto, absl::StrCat("refers to '", proto.ref_attr_name(),
-                                       "' of a function, but stands in none"));
+      return AttributeError(proto, absl::StrCat("refers to '", proto.ref_attr_name(),
+                                                "' of a function, but stands in none"));
     }
     PLAIT_ASSIGN_OR_RETURN(AttributeValue value, ReadAttribute(proto));
     attributes.Set(proto.name(), std::move(value));

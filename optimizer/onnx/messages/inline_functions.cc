@@ -22,7 +22,7 @@ using onnx::NodeProto;
 
 // Domain, then name.
 using FunctionKey = std::pair<std::string, std::string>;
-using Attributes = absl::flat_hash_map<std::string, AttributeProto>;
+using AttributeProtos = absl::flat_hash_map<std::string, AttributeProto>;
 
 FunctionKey KeyOf(const std::string& domain, const std::string& name) {
   return {IsDefaultDomain(domain) ? "" : domain, name};
@@ -54,7 +54,7 @@ class MemoryBudget {
 // A model-local function, with the defaults that it gives to attributes.
 struct Function {
   FunctionProto proto;
-  Attributes defaults;
+  AttributeProtos defaults;
   int64_t body_bytes = 0;      // in memory
   int64_t defaults_bytes = 0;  // in memory
   bool open = false;           // being expanded: a call of it is a recursion
@@ -75,7 +75,7 @@ int64_t NamesBytes(const std::vector<std::string>& names) {
 struct Call {
   std::string prefix;
   absl::flat_hash_map<std::string, std::string> names;
-  Attributes attributes;
+  AttributeProtos attributes;
 
   std::string Rename(const std::string& name) const {
     if (name.empty()) return name;

@@ -12,10 +12,6 @@ namespace plait {
 
 namespace {
 
-absl::Status Error(const onnx::TensorProto& proto, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("tensor '", proto.name(), "': ", what));
-}
-
 // The elements of a typed field that are stored as the IR stores them.
 template <typename Field>
 absl::string_view ViewOf(const Field& field) {
@@ -68,6 +64,10 @@ Elements TypedElements(const onnx::TensorProto& proto) {
 
 }  // namespace
 
+absl::Status TensorError(const onnx::TensorProto& proto, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("tensor '", proto.name(), "': ", what));
+}
+
 bool IsSupportedDataType(int data_type) {
   if (data_type < 0 || data_type > static_cast<int>(DataType::kBfloat16)) return false;
   const DataType dtype = static_cast<DataType>(data_type);
@@ -79,8 +79,8 @@ absl::StatusOr<TensorType> TypeOfTensorProto(const onnx::TensorProto& proto) {
   type.dtype = static_cast<DataType>(proto.data_type());
   type.shape.assign(proto.dims.begin(), proto.dims.end());
   if (!IsValidShape(type.shape)) {
-    return Error(proto, absl::StrCat("shape ", ShapeToString(type.shape),
-                                     " has a negative dimension or is larger than allowed"));
+    return TensorError(proto, absl::StrCat("shape ", ShapeToString(type.shape),
+                                           " has a negative dimension or is larger than allowed"));
   }
   return type;
 }
@@ -89,23 +89,24 @@ absl::StatusOr<Tensor> ReadTensorProto(const onnx::TensorProto& proto,
                                        const std::shared_ptr<const void>& owner) {
   PLAIT_ASSIGN_OR_RETURN(TensorType type, TypeOfTensorProto(proto));
   if (proto.data_location() == onnx::TensorProto::kExternal) {
-    return Error(proto,
-                 "its data lies in another file, which a model that was sent cannot name "
-                 "(the client packs external data into the model; plait never opens such paths)");
+    return TensorError(
+        proto,
+        "its data lies in another file, which a model that was sent cannot name "
+        "(the client packs external data into the model; plait never opens such paths)");
   }
-  if (proto.segment.has()) return Error(proto, "segmented tensors are not supported");
+  if (proto.segment.has()) return TensorError(proto, "segmented tensors are not supported");
   // Raw data wins over a typed field.
   Elements elements =
       proto.raw_data.has() ? Elements{proto.raw_data(), std::nullopt} : TypedElements(proto);
   const absl::string_view view = elements.converted ? *elements.converted : elements.view;
   if (static_cast<int64_t>(view.size()) != type.bytes()) {
-    return Error(proto, absl::StrCat("holds ", view.size(), " bytes of data, but ", type.ToString(),
-                                     " has ", type.bytes()));
+    return TensorError(proto, absl::StrCat("holds ", view.size(), " bytes of data, but ",
+                                           type.ToString(), " has ", type.bytes()));
   }
   // Others are true in one operator and not in another.
   if (type.dtype == DataType::kBool &&
       std::any_of(view.begin(), view.end(), [](char byte) { return byte != 0 && byte != 1; })) {
-    return Error(proto, "holds bytes that are no booleans, which are 0 and 1");
+    return TensorError(proto, "holds bytes that are no booleans, which are 0 and 1");
   }
   if (elements.converted) return Tensor(std::move(type), *std::move(elements.converted));
   return Tensor(std::move(type), view, owner);

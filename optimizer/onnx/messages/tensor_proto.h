@@ -16,6 +16,9 @@ namespace plait {
 // the sub-byte and 8-bit float formats, whose nodes stay opaque.
 bool IsSupportedDataType(int data_type);
 
+// InvalidArgument naming the tensor.
+absl::Status TensorError(const onnx::TensorProto& proto, absl::string_view what);
+
 // The element type and shape of a tensor.
 // Errors: InvalidArgument naming the tensor for negative dimensions and sizes above the limits.
 // REQUIRES: IsSupportedDataType(proto.data_type()).

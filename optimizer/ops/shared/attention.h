@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "absl/status/statusor.h"
 #include "optimizer/ops/shared/expansion.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -7,6 +9,9 @@
 // What Attention's evaluation and its expansion share: how its extents are read, and which keys a
 // query may attend to. Both compute softmax(scale * Q * K^T + mask) * V per head.
 namespace plait {
+
+// Less it is the score of a key that a query does not see.
+inline constexpr double kScoreInfinity = std::numeric_limits<double>::infinity();
 
 // The extents of one Attention. Inputs are [batch, heads, sequence, size], or (packed) [batch,
 // sequence, heads * size]. Query head h attends to key head h / (heads / key_heads).

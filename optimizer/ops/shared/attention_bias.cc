@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -14,8 +13,6 @@
 
 namespace plait {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Makes bool tensors of what queries see.
 class Sight {
@@ -42,7 +39,7 @@ class Sight {
     if (lengths_ != kNoTensor) Allow(OpKind::kLess, lengths_);
     if (allowed_ == kNoTensor) return kNoTensor;
     return expansion_->Add(OpKind::kWhere, {allowed_, expansion_->Scalar(dtype, 0),
-                                            expansion_->Scalar(dtype, -kInfinity)});
+                                            expansion_->Scalar(dtype, -kScoreInfinity)});
   }
 
  private:
@@ -79,15 +76,15 @@ TensorId MaskOf(const Node& node, const AttentionShape& shape, Expansion* expans
   TensorId mask = node.inputs[3];
   const DataType dtype = expansion->type(node.inputs[0]).dtype;
   if (expansion->type(mask).dtype == DataType::kBool) {
-    mask = expansion->Add(
-        OpKind::kWhere, {mask, expansion->Scalar(dtype, 0), expansion->Scalar(dtype, -kInfinity)});
+    mask = expansion->Add(OpKind::kWhere, {mask, expansion->Scalar(dtype, 0),
+                                           expansion->Scalar(dtype, -kScoreInfinity)});
   }
   const TensorType type = expansion->type(mask);
   if (type.rank() == 0 || type.shape.back() >= shape.keys) return mask;
   std::vector<int64_t> pads(2 * type.shape.size(), 0);
   pads.back() = shape.keys - type.shape.back();
-  return expansion->Add(
-      OpKind::kPad, {mask, expansion->Ints(std::move(pads)), expansion->Scalar(dtype, -kInfinity)});
+  return expansion->Add(OpKind::kPad, {mask, expansion->Ints(std::move(pads)),
+                                       expansion->Scalar(dtype, -kScoreInfinity)});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using GridMode = GridSampling::Mode;
 using Padding = GridSampling::Padding;
 
 // The factor of the cubic kernel (Keys, 1981), as in Resize's default.
-constexpr double kCubicFactor = -0.75;
+constexpr double kKernelCubicFactor = -0.75;
 
 // Beyond these no axis has elements, and what is within can be counted in integers.
 constexpr double kCoordinateMax = 1 << 30;
@@ -31,7 +31,7 @@ double Reflect(double x, double low, double high) {
 }
 
 double CubicWeight(double distance) {
-  constexpr double a = kCubicFactor;
+  constexpr double a = kKernelCubicFactor;
   if (distance <= 1) return ((a + 2) * distance - (a + 3)) * distance * distance + 1;
   return ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a;
 }

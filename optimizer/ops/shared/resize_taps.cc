@@ -81,12 +81,12 @@ double WeightAt(const Resampling& resampling, double distance) {
 }
 
 // How much wider the weights are than without antialias; their sum is 1 again afterwards.
-double Stretch(const Resampling& resampling, const ResizedAxis& axis) {
+double WeightStretch(const Resampling& resampling, const ResizedAxis& axis) {
   return resampling.antialias ? std::max(1.0, 1 / axis.scale) : 1;
 }
 
 double Radius(const Resampling& resampling, const ResizedAxis& axis) {
-  return (resampling.mode == Resampling::Mode::kLinear ? 1 : 2) * Stretch(resampling, axis);
+  return (resampling.mode == Resampling::Mode::kLinear ? 1 : 2) * WeightStretch(resampling, axis);
 }
 
 void AddNearest(const Resampling& resampling, const ResizedAxis& axis, double position,
@@ -98,7 +98,7 @@ void AddNearest(const Resampling& resampling, const ResizedAxis& axis, double po
 
 void AddInterpolated(const Resampling& resampling, const ResizedAxis& axis, double position,
                      AxisTaps* taps) {
-  const double stretch = Stretch(resampling, axis);
+  const double stretch = WeightStretch(resampling, axis);
   const auto first = static_cast<int64_t>(std::floor(position - Radius(resampling, axis))) + 1;
   const size_t begin = taps->weights.size();
   double sum = 0;

@@ -112,7 +112,7 @@ double ScaleTo(int64_t size, const ResizedAxis& axis) {
   return static_cast<double>(static_cast<float>(size) / static_cast<float>(axis.input));
 }
 
-absl::Status Stretch(int64_t size, ResizedAxis* axis) {
+absl::Status StretchTo(int64_t size, ResizedAxis* axis) {
   if (size < 0 || (axis->input == 0 && size > 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("a dimension of ", axis->input, " cannot be resized to ", size));
@@ -156,7 +156,7 @@ absl::Status ReadSizes(const OpCall& call, absl::Span<ResizedAxis* const> axes) 
         absl::StrCat("needs ", axes.size(), " sizes, has ", sizes.size()));
   }
   if (policy != Policy::kStretch) return KeepAspectRatio(policy, sizes, axes);
-  for (size_t i = 0; i < axes.size(); ++i) PLAIT_RETURN_IF_ERROR(Stretch(sizes[i], axes[i]));
+  for (size_t i = 0; i < axes.size(); ++i) PLAIT_RETURN_IF_ERROR(StretchTo(sizes[i], axes[i]));
   return absl::OkStatus();
 }
 

@@ -10,11 +10,6 @@
 namespace plait {
 namespace {
 
-constexpr size_t kStarts = 1;
-constexpr size_t kEnds = 2;
-constexpr size_t kAxes = 3;
-constexpr size_t kSteps = 4;
-
 // Negative bounds count from the end, and all are clamped to the axis, as numpy does.
 // REQUIRES: step != 0.
 SliceRange ClampedRange(int64_t start, int64_t end, int64_t step, int64_t dim) {
@@ -41,8 +36,8 @@ SliceRange ClampedRange(int64_t start, int64_t end, int64_t step, int64_t dim) {
 // The axes that are named, else the first `count` ones.
 absl::StatusOr<std::vector<int>> SlicedAxes(const OpCall& call, size_t count) {
   const int rank = call.input_types[0].rank();
-  if (call.has_input(kAxes)) {
-    PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ConstantInts(call, kAxes));
+  if (call.has_input(kSliceAxes)) {
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> given, ConstantInts(call, kSliceAxes));
     return NormalizeAxes(given, rank);
   }
   if (count > static_cast<size_t>(rank)) {
@@ -71,12 +66,12 @@ absl::StatusOr<std::vector<SliceRange>> ReadNode(const Tensors& tensors, const N
 }  // namespace
 
 absl::StatusOr<std::vector<SliceRange>> ReadSlice(const OpCall& call) {
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> starts, ConstantInts(call, kStarts));
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, ConstantInts(call, kEnds));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> starts, ConstantInts(call, kSliceStarts));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, ConstantInts(call, kSliceEnds));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<int> axes, SlicedAxes(call, starts.size()));
   std::vector<int64_t> steps(starts.size(), 1);
-  if (call.has_input(kSteps)) {
-    PLAIT_ASSIGN_OR_RETURN(steps, ConstantInts(call, kSteps));
+  if (call.has_input(kSliceSteps)) {
+    PLAIT_ASSIGN_OR_RETURN(steps, ConstantInts(call, kSliceSteps));
   }
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {

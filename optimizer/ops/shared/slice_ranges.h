@@ -8,6 +8,12 @@
 
 namespace plait {
 
+// A Slice's inputs behind the data.
+inline constexpr size_t kSliceStarts = 1;
+inline constexpr size_t kSliceEnds = 2;
+inline constexpr size_t kSliceAxes = 3;
+inline constexpr size_t kSliceSteps = 4;
+
 // What a Slice takes of one axis: `count` elements from `start` on, `step` apart. The step is 1
 // where fewer than two are taken, and negative backwards. x[5:1:-2] of ten is {5, -2, 2}.
 struct SliceRange {

@@ -14,8 +14,8 @@ TensorId Zeros(int64_t channels, RewriteBuilder* builder) {
 }
 
 // The biases one behind the other; none where all are none.
-TensorId Joined(absl::Span<const TensorId> biases, absl::Span<const int64_t> channels,
-                RewriteBuilder* builder) {
+TensorId JoinedBiases(absl::Span<const TensorId> biases, absl::Span<const int64_t> channels,
+                      RewriteBuilder* builder) {
   if (std::all_of(biases.begin(), biases.end(), [](TensorId bias) { return bias == kNoTensor; })) {
     return kNoTensor;
   }
@@ -83,7 +83,7 @@ class BiasFlow {
     }
     TensorId& result = biases_[node.outputs[0]];
     if (IsAlongChannels(node)) {
-      result = Joined(biases, channels, &builder_);
+      result = JoinedBiases(biases, channels, &builder_);
       return true;
     }
     result = biases[0];
@@ -179,7 +179,7 @@ PlacedBiases PlaceBiases(const Graph& target, absl::Span<const TensorId> biases,
   places.places_.of_outputs.assign(biases.size(), kNoTensor);
   const NodeId split = places.SplitOfOutputs();
   if (split != kNoNode) {
-    const TensorId joined = Joined(biases, channels, builder);
+    const TensorId joined = JoinedBiases(biases, channels, builder);
     if (joined == kNoTensor || places.Give(target.node(split).inputs[0], joined, 1)) {
       return std::move(places.places_);
     }

@@ -49,8 +49,8 @@ Rewrites Match(const Rule& rule, const Graph& graph, NodeId node) {
   return MatchLaw(*rule.pattern, graph, node);
 }
 
-std::vector<const Rule*> Joined(absl::Span<const Rule* const> first,
-                                absl::Span<const Rule* const> second) {
+std::vector<const Rule*> JoinedRules(absl::Span<const Rule* const> first,
+                                     absl::Span<const Rule* const> second) {
   std::vector<const Rule*> rules(first.begin(), first.end());
   rules.insert(rules.end(), second.begin(), second.end());
   return rules;
@@ -99,12 +99,12 @@ absl::Span<const Rule* const> GeneratedRules() {
 }
 
 absl::Span<const Rule* const> EveryRule() {
-  static const std::vector<const Rule*> rules = Joined(AllRules(), GeneratedRules());
+  static const std::vector<const Rule*> rules = JoinedRules(AllRules(), GeneratedRules());
   return rules;
 }
 
 absl::Span<const Rule* const> PortableRulesAndGenerated() {
-  static const std::vector<const Rule*> rules = Joined(PortableRules(), GeneratedRules());
+  static const std::vector<const Rule*> rules = JoinedRules(PortableRules(), GeneratedRules());
   return rules;
 }
 

@@ -10,16 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
+#include "tests/gpu_worker/executor/floats.h"
 
 namespace plait {
 namespace {
 
 using testing::HasSubstr;
-
-Tensor Floats(std::vector<float> values) {
-  const Shape shape = {static_cast<int64_t>(values.size())};
-  return Tensor::Of<float>(shape, values);
-}
 
 // Values up to 1 in the first channel and to 0.01 in the second.
 Tensor TwoChannels(float change_first, float change_second, Shape shape = {1, 2, 2}) {

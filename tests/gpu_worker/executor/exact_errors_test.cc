@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/gpu_worker/executor/floats.h"
+
 namespace plait {
 namespace {
 
@@ -13,10 +15,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 EvalTensor Exact(std::vector<double> values) {
   const Shape shape = {static_cast<int64_t>(values.size())};
   return {{DataType::kFloat32, shape}, std::move(values)};
-}
-
-Tensor Floats(const std::vector<float>& values) {
-  return Tensor::Of<float>({static_cast<int64_t>(values.size())}, values);
 }
 
 OutputError ErrorOf(const EvalTensor& exact, const Tensor& output) {

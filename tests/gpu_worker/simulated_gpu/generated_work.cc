@@ -14,24 +14,6 @@ namespace {
 
 using Kind = cuda::KernelArgument::Kind;
 
-const std::vector<float>& FloatsOf(const cuda::KernelArgument& argument,
-                                   const cuda::HostOperands& operands) {
-  switch (argument.kind) {
-    case Kind::kWeights:
-      return operands.weights;
-    case Kind::kSecondWeights:
-      return operands.second_weights;
-    case Kind::kBias:
-      return operands.bias;
-    case Kind::kSecondBias:
-      return operands.second_bias;
-    case Kind::kResidual:
-      return operands.residual;
-    default:
-      return operands.inputs[argument.index];
-  }
-}
-
 const char* NameOf(Kind kind) {
   static constexpr const char* kNames[] = {
       "x", "weights", "second_weights", "bias", "second_bias", "residual", "y"};
@@ -50,7 +32,8 @@ std::vector<std::byte> BytesOf(const cuda::KernelArgument& argument,
                                const cuda::HostOperands& operands, cuda::Precision precision) {
   const bool indices =
       argument.kind == Kind::kInput && argument.index == 1 && !operands.indices.empty();
-  if (!indices) return cuda::ToStorage(FloatsOf(argument, operands), argument.type, precision);
+  if (!indices)
+    return cuda::ToStorage(cuda::FloatsOf(argument, operands), argument.type, precision);
   std::vector<std::byte> bytes(operands.indices.size() * 8);
   std::memcpy(bytes.data(), operands.indices.data(), bytes.size());
   return bytes;

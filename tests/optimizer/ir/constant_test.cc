@@ -7,7 +7,8 @@ namespace {
 
 const TensorType kConstantType{DataType::kFloat32, {2}};
 
-ConstantRef Applied(OpKind op, Attributes attributes, std::vector<ConstantRef> inputs, int output) {
+ConstantRef AppliedConstant(OpKind op, Attributes attributes, std::vector<ConstantRef> inputs,
+                            int output) {
   return std::make_shared<const Constant>(
       kConstantType,
       Constant::Apply{op, MakeAttributes(std::move(attributes)), std::move(inputs), output});
@@ -16,8 +17,8 @@ ConstantRef Applied(OpKind op, Attributes attributes, std::vector<ConstantRef> i
 TEST(ConstantTest, EqualExpressionsHaveEqualFingerprints) {
   const ConstantRef a = Constant::OfSynthetic(kConstantType, 1);
   const ConstantRef same = Constant::OfSynthetic(kConstantType, 1);
-  EXPECT_EQ(Applied(OpKind::kMul, {}, {a, a}, 0)->fingerprint(),
-            Applied(OpKind::kMul, {}, {a, same}, 0)->fingerprint());
+  EXPECT_EQ(AppliedConstant(OpKind::kMul, {}, {a, a}, 0)->fingerprint(),
+            AppliedConstant(OpKind::kMul, {}, {a, same}, 0)->fingerprint());
 }
 
 TEST(ConstantTest, EveryPartChangesTheFingerprint) {
@@ -31,12 +32,12 @@ TEST(ConstantTest, EveryPartChangesTheFingerprint) {
       Constant::OfWeight(kConstantType, DigestOf("87654321")),
       Constant::OfTensor(Tensor::Of<float>({2}, {1, 2})),
       Constant::OfTensor(Tensor::Of<float>({2}, {1, 3})),
-      Applied(OpKind::kMul, {}, {a, b}, 0),
-      Applied(OpKind::kMul, {}, {b, a}, 0),
-      Applied(OpKind::kMul, {}, {a, b}, 1),
-      Applied(OpKind::kMul, {}, {a, b, nullptr}, 0),
-      Applied(OpKind::kAdd, {}, {a, b}, 0),
-      Applied(OpKind::kMul, {{"axis", 1}}, {a, b}, 0),
+      AppliedConstant(OpKind::kMul, {}, {a, b}, 0),
+      AppliedConstant(OpKind::kMul, {}, {b, a}, 0),
+      AppliedConstant(OpKind::kMul, {}, {a, b}, 1),
+      AppliedConstant(OpKind::kMul, {}, {a, b, nullptr}, 0),
+      AppliedConstant(OpKind::kAdd, {}, {a, b}, 0),
+      AppliedConstant(OpKind::kMul, {{"axis", 1}}, {a, b}, 0),
   };
   for (size_t i = 0; i < all.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
@@ -47,10 +48,10 @@ TEST(ConstantTest, EveryPartChangesTheFingerprint) {
 
 TEST(ConstantTest, DepthCountsNestedExpressions) {
   const ConstantRef leaf = Constant::OfSynthetic(kConstantType, 1);
-  const ConstantRef once = Applied(OpKind::kRelu, {}, {leaf}, 0);
+  const ConstantRef once = AppliedConstant(OpKind::kRelu, {}, {leaf}, 0);
   EXPECT_EQ(leaf->depth(), 1);
   EXPECT_EQ(once->depth(), 2);
-  EXPECT_EQ(Applied(OpKind::kAdd, {}, {leaf, once, nullptr}, 0)->depth(), 3);
+  EXPECT_EQ(AppliedConstant(OpKind::kAdd, {}, {leaf, once, nullptr}, 0)->depth(), 3);
 }
 
 TEST(ConstantTest, OnlyInlineConstantsShowTheirValue) {

@@ -31,7 +31,7 @@ Rewrite ToNeg(const Graph& graph, NodeId node) {
   return rewrite;
 }
 
-std::string Applied(const Graph& graph, const RewriteBatch& batch) {
+std::string AppliedBatch(const Graph& graph, const RewriteBatch& batch) {
   const absl::StatusOr<Graph> result = Apply(graph, batch.rewrites());
   return result.ok() ? PrintGraph(*result) : result.status().ToString();
 }
@@ -41,7 +41,7 @@ TEST(RewriteBatchTest, AppliesWhatKeepsOutOfEachOthersWay) {
   RewriteBatch batch(graph);
   EXPECT_TRUE(batch.Add(Skip(graph, 0)));
   EXPECT_TRUE(batch.Add(Skip(graph, 3)));
-  EXPECT_EQ(Applied(graph, batch), AroundX(R"(  %b: float32[4] = Relu(%x) {}
+  EXPECT_EQ(AppliedBatch(graph, batch), AroundX(R"(  %b: float32[4] = Relu(%x) {}
   %c: float32[4] = Exp(%b) {}
   %e: float32[4] = Relu(%c) {}
   output %e
@@ -60,7 +60,7 @@ TEST(RewriteBatchTest, PutsNewNodesInTheirPlaces) {
   for (const std::vector<NodeId>& nodes : {std::vector<NodeId>{0, 3}, {3, 0}}) {
     RewriteBatch batch(graph);
     for (const NodeId node : nodes) EXPECT_TRUE(batch.Add(ToNeg(graph, node)));
-    EXPECT_EQ(Applied(graph, batch), AroundX(R"(  %a: float32[4] = Neg(%x) {}
+    EXPECT_EQ(AppliedBatch(graph, batch), AroundX(R"(  %a: float32[4] = Neg(%x) {}
   %b: float32[4] = Exp(%a) {}
   %c: float32[4] = Abs(%b) {}
   %d: float32[4] = Neg(%c) {}
@@ -93,7 +93,7 @@ TEST(RewriteBatchTest, TwoMayReadOneNode) {
   RewriteBatch batch(graph);
   EXPECT_TRUE(batch.Add(ToNeg(graph, 1)));
   EXPECT_TRUE(batch.Add(ToNeg(graph, 2)));
-  EXPECT_EQ(Applied(graph, batch), AroundX(R"(  %a: float32[4] = Relu(%x) {}
+  EXPECT_EQ(AppliedBatch(graph, batch), AroundX(R"(  %a: float32[4] = Relu(%x) {}
   %b: float32[4] = Neg(%a) {}
   %c: float32[4] = Neg(%a) {}
   output %b, %c

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-Model ModelOf(const char* inputs) {
+Model ModelOfInputs(const char* inputs) {
   return *ImportOnnx(
       GraphBytes(17, std::string("g (") + inputs + ") => (float[2] z) { z = Relu(fixed) }"));
 }
@@ -33,8 +33,8 @@ TEST(AssumeBatchTest, KnowsABatchByItsNameOrItsPlace) {
 
 TEST(AssumeBatchTest, BatchesBecomeOne) {
   std::vector<std::string> assumed;
-  const Bindings shapes =
-      WithBatchOfOne(ModelOf("float[2] fixed, float[batch, 3] x, float[5, N] y"), {}, &assumed);
+  const Bindings shapes = WithBatchOfOne(
+      ModelOfInputs("float[2] fixed, float[batch, 3] x, float[5, N] y"), {}, &assumed);
   EXPECT_THAT(shapes, ElementsAre(Pair("x", Shape{1, 3}), Pair("y", Shape{5, 1})));
   EXPECT_THAT(assumed, ElementsAre("dimension 0 (batch) of x", "dimension 1 (N) of y"));
 }
@@ -42,13 +42,13 @@ TEST(AssumeBatchTest, BatchesBecomeOne) {
 TEST(AssumeBatchTest, OtherOpenDimensionsStay) {
   std::vector<std::string> assumed;
   EXPECT_TRUE(
-      WithBatchOfOne(ModelOf("float[2] fixed, float[batch, width] x"), {}, &assumed).empty());
+      WithBatchOfOne(ModelOfInputs("float[2] fixed, float[batch, width] x"), {}, &assumed).empty());
   EXPECT_TRUE(assumed.empty());
 }
 
 TEST(AssumeBatchTest, WhatIsGivenCounts) {
   std::vector<std::string> assumed;
-  const Model model = ModelOf("float[2] fixed, float[batch, width] x, float[batch, width] y");
+  const Model model = ModelOfInputs("float[2] fixed, float[batch, width] x, float[batch, width] y");
   const Bindings shapes = WithBatchOfOne(model, {{"x", {4, 8}}}, &assumed);
   // Settled by a symbol: nothing is assumed, and Bind finds it by itself.
   EXPECT_THAT(shapes, ElementsAre(Pair("x", Shape{4, 8})));

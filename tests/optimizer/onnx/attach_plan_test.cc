@@ -22,7 +22,7 @@ std::string NetBytes() {
                     });
 }
 
-std::string BytesOf(const absl::StatusOr<ModelWithPlan>& written) {
+std::string AttachedBytes(const absl::StatusOr<ModelWithPlan>& written) {
   EXPECT_TRUE(written.ok()) << written.status();
   std::string bytes;
   for (const absl::string_view kept : written->kept) bytes.append(kept.data(), kept.size());
@@ -61,7 +61,7 @@ Model WithEntries(const std::vector<std::pair<std::string, std::string>>& entrie
 
 TEST(AttachPlanTest, KeepsEveryByteOfTheOriginal) {
   const std::string original = NetBytes();
-  const std::string bytes = BytesOf(AttachPlans(original, {kPlan}));
+  const std::string bytes = AttachedBytes(AttachPlans(original, {kPlan}));
   EXPECT_EQ(bytes.substr(0, original.size()), original);
   const absl::StatusOr<Model> model = ImportOnnx(bytes);
   ASSERT_TRUE(model.ok()) << model.status();
@@ -74,7 +74,7 @@ TEST(AttachPlanTest, KeepsEveryByteOfTheOriginal) {
 TEST(AttachPlanTest, KeepsSeveralPlansInOrderAndAGraphThatTheyShareOnce) {
   const EmbeddedPlan other = {"another plan", "another graph", "1.2.4", "its rewrites"};
   const EmbeddedPlan shares = {"a third plan", kPlan.graph, "1.2.3"};
-  const std::string bytes = BytesOf(AttachPlans(NetBytes(), {kPlan, other, shares}));
+  const std::string bytes = AttachedBytes(AttachPlans(NetBytes(), {kPlan, other, shares}));
   const std::vector<EmbeddedPlan> plans = PlansOf(bytes);
   ASSERT_EQ(plans.size(), 3u);
   EXPECT_TRUE(AreEqual(plans[0], kPlan));
@@ -103,7 +103,7 @@ TEST(AttachPlanTest, RefusesAGraphThatNoPlanBeforeHas) {
 
 TEST(AttachPlanTest, RefusesMorePlansThanTheLimit) {
   const std::vector<EmbeddedPlan> plans(kPlansPerModelMax + 1, kPlan);
-  const absl::StatusOr<Model> model = ImportOnnx(BytesOf(AttachPlans(NetBytes(), plans)));
+  const absl::StatusOr<Model> model = ImportOnnx(AttachedBytes(AttachPlans(NetBytes(), plans)));
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_TRUE(absl::IsResourceExhausted(ReadEmbeddedPlans(*model).status()));
 }
@@ -112,7 +112,7 @@ TEST(AttachPlanTest, RefusesMorePlansThanTheLimit) {
 TEST(AttachPlanTest, LimitsTheBytesOfAllPlansTogether) {
   const EmbeddedPlan large = {"p", std::string(kPlanTextsBytesMax / 5, 'g'), "1"};
   const std::vector<EmbeddedPlan> plans(6, large);
-  const absl::StatusOr<Model> model = ImportOnnx(BytesOf(AttachPlans(NetBytes(), plans)));
+  const absl::StatusOr<Model> model = ImportOnnx(AttachedBytes(AttachPlans(NetBytes(), plans)));
   ASSERT_TRUE(model.ok()) << model.status();
   const auto read = ReadEmbeddedPlans(*model);
   ASSERT_TRUE(read.ok()) << read.status();
@@ -123,12 +123,13 @@ TEST(AttachPlanTest, LimitsTheBytesOfAllPlansTogether) {
 
 TEST(AttachPlanTest, ReplacesThePlanOfBefore) {
   const std::string original = NetBytes();
-  const std::string before = BytesOf(AttachPlans(original, {kPlan}));
+  const std::string before = AttachedBytes(AttachPlans(original, {kPlan}));
   const EmbeddedPlan next = {"another plan", "another graph", "1.2.4"};
-  EXPECT_EQ(BytesOf(AttachPlans(before, {next})), BytesOf(AttachPlans(original, {next})));
-  EXPECT_EQ(BytesOf(AttachPlans(before, {})), original);
+  EXPECT_EQ(AttachedBytes(AttachPlans(before, {next})),
+            AttachedBytes(AttachPlans(original, {next})));
+  EXPECT_EQ(AttachedBytes(AttachPlans(before, {})), original);
   // Wherever its entries lie.
-  EXPECT_EQ(BytesOf(AttachPlans(AttachPlans(original, {kPlan})->appended + original, {})),
+  EXPECT_EQ(AttachedBytes(AttachPlans(AttachPlans(original, {kPlan})->appended + original, {})),
             original);
 }
 

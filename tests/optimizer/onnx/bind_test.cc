@@ -26,7 +26,7 @@ std::string Printed(const std::string& bytes, const Bindings& shapes = {}) {
   return bound.ok() ? PrintGraph(bound->graph) : std::string(bound.status().ToString());
 }
 
-void ExpectInvalid(const absl::StatusOr<Bound>& bound, const std::string& what) {
+void ExpectInvalidBinding(const absl::StatusOr<Bound>& bound, const std::string& what) {
   ASSERT_FALSE(bound.ok());
   EXPECT_EQ(bound.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(bound.status().message()), HasSubstr(what));
@@ -176,16 +176,18 @@ TEST(BindTest, ReadsEveryFormOfConstantNode) {
 TEST(BindTest, NamesTheDimensionThatNoBindingGives) {
   const std::string bytes = GraphBytes(
       13, "g (float[batch,3] x, float[batch,3] z) => (float[batch,3] y) { y = Add(x, z) }");
-  ExpectInvalid(BindBytes(bytes),
-                "input 'x': dimension 0 ('batch') is not known (give it with --shape x=1x3)");
+  ExpectInvalidBinding(
+      BindBytes(bytes),
+      "input 'x': dimension 0 ('batch') is not known (give it with --shape x=1x3)");
   const absl::StatusOr<Bound> bound = BindBytes(bytes, {{"x", {4, 3}}});
   ASSERT_TRUE(bound.ok()) << bound.status();
   EXPECT_EQ(bound->graph.type(bound->graph.inputs()[1]).ToString(), "float32[4,3]");
-  ExpectInvalid(BindBytes(bytes, {{"x", {4, 3}}, {"z", {5, 3}}}), "('batch') is given as 5");
-  ExpectInvalid(BindBytes(bytes, {{"x", {4, 2}}}), "dimension 1 is 3 in the model");
-  ExpectInvalid(BindBytes(bytes, {{"x", {4}}}), "has rank 1");
-  ExpectInvalid(BindBytes(bytes, {{"x", {-4, 3}}}), "negative dimension");
-  ExpectInvalid(BindBytes(bytes, {{"q", {4, 3}}}), "'q', which is no input; inputs are 'x', 'z'");
+  ExpectInvalidBinding(BindBytes(bytes, {{"x", {4, 3}}, {"z", {5, 3}}}), "('batch') is given as 5");
+  ExpectInvalidBinding(BindBytes(bytes, {{"x", {4, 2}}}), "dimension 1 is 3 in the model");
+  ExpectInvalidBinding(BindBytes(bytes, {{"x", {4}}}), "has rank 1");
+  ExpectInvalidBinding(BindBytes(bytes, {{"x", {-4, 3}}}), "negative dimension");
+  ExpectInvalidBinding(BindBytes(bytes, {{"q", {4, 3}}}),
+                       "'q', which is no input; inputs are 'x', 'z'");
 }
 
 TEST(BindTest, KeepsOperatorsThatItDoesNotKnow) {
@@ -254,14 +256,16 @@ TEST(BindTest, GivesOpaqueNodesTheOuterValuesOfTheirSubgraphs) {
 }
 
 TEST(BindTest, RefusesWhatNoRuntimeCouldRunAndNamesTheNode) {
-  ExpectInvalid(BindBytes(GraphBytes(13, R"(g (float[2,3] x, float[4,5] z) => (float[2,5] y) {
+  ExpectInvalidBinding(
+      BindBytes(GraphBytes(13, R"(g (float[2,3] x, float[4,5] z) => (float[2,5] y) {
       y = MatMul(x, z)
     })")),
-                "MatMul of 'y': ");
-  ExpectInvalid(BindBytes(GraphBytes(13,
-                                     "g (float[1,3,8,8] x, float[4,3,3,3] w) => (float[1,4,8,8] y) "
-                                     "{ y = Conv <strides = [0,1]> (x, w) }")),
-                "Conv of 'y': ");
+      "MatMul of 'y': ");
+  ExpectInvalidBinding(
+      BindBytes(GraphBytes(13,
+                           "g (float[1,3,8,8] x, float[4,3,3,3] w) => (float[1,4,8,8] y) "
+                           "{ y = Conv <strides = [0,1]> (x, w) }")),
+      "Conv of 'y': ");
 }
 
 TEST(BindTest, WarnsOfAnOutputThatIsDeclaredWrongly) {

@@ -30,7 +30,7 @@ onnx::TensorProto External(const std::string& location, const std::string& offse
   return tensor;
 }
 
-std::string ModelOf(const onnx::TensorProto& tensor) {
+std::string ModelOfTensor(const onnx::TensorProto& tensor) {
   return GraphBytes(13, kAdd,
                     [&](auto* model) { *model->mutable_graph()->add_initializer() = tensor; });
 }
@@ -46,12 +46,12 @@ TEST(ExternalDataTest, PutsTheBytesIntoTheModel) {
     return FloatTensor("", {2}, 5).raw_data();
   };
   const absl::StatusOr<std::string> packed =
-      PackExternalData(ModelOf(External("data/weights.bin", "4096", "8")), read);
+      PackExternalData(ModelOfTensor(External("data/weights.bin", "4096", "8")), read);
   ASSERT_TRUE(packed.ok()) << packed.status();
   EXPECT_EQ(asked.path, "data/weights.bin");
   EXPECT_EQ(asked.offset_bytes, 4096);
   EXPECT_EQ(asked.size_bytes, 8);
-  EXPECT_EQ(*packed, ModelOf(FloatTensor("w", {2}, 5)));
+  EXPECT_EQ(*packed, ModelOfTensor(FloatTensor("w", {2}, 5)));
   EXPECT_TRUE(ImportOnnx(*packed).ok());
 }
 
@@ -104,13 +104,13 @@ TEST(ExternalDataTest, DataInTheFileIsReadBesideEntriesOfAnother) {
   onnx::TensorProto tensor = External("old.bin");
   tensor.clear_data_location();
   tensor.set_raw_data(FloatTensor("w", {2}).raw_data());
-  const std::string model = ModelOf(tensor);
+  const std::string model = ModelOfTensor(tensor);
   EXPECT_EQ(PackExternalData(model, ReadZeros).value(), model);
   EXPECT_TRUE(ImportOnnx(model).ok()) << ImportOnnx(model).status();
 }
 
 TEST(ExternalDataTest, AModelWithoutExternalDataStaysAsItIs) {
-  const std::string model = ModelOf(FloatTensor("w", {2}));
+  const std::string model = ModelOfTensor(FloatTensor("w", {2}));
   EXPECT_EQ(PackExternalData(model, ReadZeros).value(), model);
 }
 
@@ -144,7 +144,8 @@ TEST(ExternalDataTest, RefusesPathsThatLeaveTheFolder) {
                                           "c:x",         "a\\..\\b",  "..",
                                           "a/..",        "a/",        std::string("a\0b", 3)};
   for (const std::string& path : paths) {
-    const absl::StatusOr<std::string> packed = PackExternalData(ModelOf(External(path)), read);
+    const absl::StatusOr<std::string> packed =
+        PackExternalData(ModelOfTensor(External(path)), read);
     EXPECT_EQ(packed.status().code(), absl::StatusCode::kInvalidArgument) << path;
     EXPECT_THAT(std::string(packed.status().message()), HasSubstr("tensor 'w'"));
   }
@@ -153,13 +154,14 @@ TEST(ExternalDataTest, RefusesPathsThatLeaveTheFolder) {
 TEST(ExternalDataTest, RefusesNumbersThatDoNotFit) {
   for (const auto& tensor : {External("w", "-1"), External("w", "x"), External("w", "0", "7"),
                              External("w", "0", "-8"), External("w", "99999999999999999999")}) {
-    EXPECT_EQ(PackExternalData(ModelOf(tensor), ReadZeros).status().code(),
+    EXPECT_EQ(PackExternalData(ModelOfTensor(tensor), ReadZeros).status().code(),
               absl::StatusCode::kInvalidArgument);
   }
   const auto short_file = [](const ExternalRange&) -> absl::StatusOr<std::string> {
     return "1234";
   };
-  const absl::StatusOr<std::string> packed = PackExternalData(ModelOf(External("w")), short_file);
+  const absl::StatusOr<std::string> packed =
+      PackExternalData(ModelOfTensor(External("w")), short_file);
   EXPECT_EQ(packed.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(packed.status().message()), HasSubstr("gives 4 bytes"));
 }

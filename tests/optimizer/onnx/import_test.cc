@@ -15,15 +15,15 @@ using ::testing::HasSubstr;
 
 constexpr char kRelu[] = "g (float[2] x) => (float[2] y) { y = Relu(x) }";
 
-void ExpectRefused(const std::string& bytes, absl::StatusCode code, const std::string& what) {
+void ExpectRefusedModel(const std::string& bytes, absl::StatusCode code, const std::string& what) {
   const absl::StatusOr<Model> model = ImportOnnx(bytes);
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.status().code(), code) << model.status();
   EXPECT_THAT(std::string(model.status().message()), HasSubstr(what));
 }
 
-void ExpectInvalid(const std::string& bytes, const std::string& what) {
-  ExpectRefused(bytes, absl::StatusCode::kInvalidArgument, what);
+void ExpectInvalidModel(const std::string& bytes, const std::string& what) {
+  ExpectRefusedModel(bytes, absl::StatusCode::kInvalidArgument, what);
 }
 
 TEST(ImportTest, AcceptsEveryOpsetFromOldestToNewest) {
@@ -35,8 +35,8 @@ TEST(ImportTest, AcceptsEveryOpsetFromOldestToNewest) {
 }
 
 TEST(ImportTest, RefusesOpsetsOutsideTheRangeAndSaysWhichAreAccepted) {
-  ExpectInvalid(GraphBytes(6, kRelu), "opset 6; accepted are 7 to 28");
-  ExpectInvalid(GraphBytes(29, kRelu), "opset 29; accepted are 7 to 28");
+  ExpectInvalidModel(GraphBytes(6, kRelu), "opset 6; accepted are 7 to 28");
+  ExpectInvalidModel(GraphBytes(29, kRelu), "opset 29; accepted are 7 to 28");
 }
 
 TEST(ImportTest, AcceptsAnyIrVersion) {
@@ -48,14 +48,14 @@ TEST(ImportTest, AcceptsAnyIrVersion) {
 }
 
 TEST(ImportTest, RefusesAModelWithoutAnOpsetOfOnnx) {
-  ExpectInvalid(GraphBytes(13, kRelu, [](auto* model) { model->clear_opset_import(); }),
-                "imports no opset");
+  ExpectInvalidModel(GraphBytes(13, kRelu, [](auto* model) { model->clear_opset_import(); }),
+                     "imports no opset");
 }
 
 TEST(ImportTest, RefusesBytesThatAreNoModel) {
-  ExpectInvalid("", "empty");
-  ExpectInvalid("this is no protobuf message", "not an ONNX model");
-  ExpectInvalid(std::string("\x08\x08", 2), "no graph");
+  ExpectInvalidModel("", "empty");
+  ExpectInvalidModel("this is no protobuf message", "not an ONNX model");
+  ExpectInvalidModel(std::string("\x08\x08", 2), "no graph");
 }
 
 TEST(ImportTest, DescribesInputsAndOutputs) {
@@ -72,24 +72,24 @@ TEST(ImportTest, DescribesInputsAndOutputs) {
 }
 
 TEST(ImportTest, NamesTheDuplicatedValue) {
-  ExpectInvalid(GraphBytes(13, "g (float[2] x) => (float[2] y) { y = Relu(x) y = Abs(x) }"),
-                "two values of the graph are named 'y'");
-  ExpectInvalid(GraphBytes(13, "g (float[2] x, float[2] x) => (float[2] y) { y = Relu(x) }"),
-                "two values of the graph are named 'x'");
+  ExpectInvalidModel(GraphBytes(13, "g (float[2] x) => (float[2] y) { y = Relu(x) y = Abs(x) }"),
+                     "two values of the graph are named 'y'");
+  ExpectInvalidModel(GraphBytes(13, "g (float[2] x, float[2] x) => (float[2] y) { y = Relu(x) }"),
+                     "two values of the graph are named 'x'");
 }
 
 TEST(ImportTest, NamesTheNodeThatReadsWhatNothingProduces) {
-  ExpectInvalid(GraphBytes(13, "g (float[2] x) => (float[2] y) { y = Add(x, missing) }"),
-                "Add of 'y': reads 'missing', which nothing produces");
+  ExpectInvalidModel(GraphBytes(13, "g (float[2] x) => (float[2] y) { y = Add(x, missing) }"),
+                     "Add of 'y': reads 'missing', which nothing produces");
 }
 
 TEST(ImportTest, NamesTheOutputThatNothingProduces) {
-  ExpectInvalid(GraphBytes(13, "g (float[2] x) => (float[2] z) { y = Relu(x) }"),
-                "output 'z' is produced by nothing");
+  ExpectInvalidModel(GraphBytes(13, "g (float[2] x) => (float[2] z) { y = Relu(x) }"),
+                     "output 'z' is produced by nothing");
 }
 
 TEST(ImportTest, NamesANodeOfACycle) {
-  ExpectInvalid(
+  ExpectInvalidModel(
       GraphBytes(13, "g (float[2] x) => (float[2] y) { a = Add(x, b) b = Relu(a) y = Abs(b) }"),
       "Add of 'a': reads its own result through a cycle");
 }
@@ -139,18 +139,18 @@ TEST(ImportTest, RefusesTensorsWhoseDataDoesNotFillTheShape) {
   };
   onnx::TensorProto tensor = FloatTensor("w", {2});
   tensor.mutable_raw_data()->pop_back();
-  ExpectInvalid(with(tensor), "tensor 'w': holds 7 bytes of data, but float32[2] has 8");
+  ExpectInvalidModel(with(tensor), "tensor 'w': holds 7 bytes of data, but float32[2] has 8");
   tensor = FloatTensor("w", {2});
   tensor.set_dims(0, -2);
-  ExpectInvalid(with(tensor), "tensor 'w': shape [-2]");
+  ExpectInvalidModel(with(tensor), "tensor 'w': shape [-2]");
   tensor.set_dims(0, int64_t{1} << 62);
-  ExpectInvalid(with(tensor), "larger than allowed");
+  ExpectInvalidModel(with(tensor), "larger than allowed");
   tensor = FloatTensor("w", {2});
   for (int i = 0; i < kTensorRankMax; ++i) tensor.add_dims(1);
-  ExpectInvalid(with(tensor), "larger than allowed");
+  ExpectInvalidModel(with(tensor), "larger than allowed");
   tensor = FloatTensor("w", {2});
   tensor.mutable_segment()->set_begin(0);
-  ExpectInvalid(with(tensor), "segmented");
+  ExpectInvalidModel(with(tensor), "segmented");
 }
 
 TEST(ImportTest, RefusesExternalDataAndNamesTheTensor) {
@@ -160,18 +160,18 @@ TEST(ImportTest, RefusesExternalDataAndNamesTheTensor) {
   auto* entry = tensor.add_external_data();
   entry->set_key("location");
   entry->set_value("/etc/passwd");
-  ExpectInvalid(
+  ExpectInvalidModel(
       GraphBytes(13, "g (float[2] x) => (float[2] y) { y = Add(x, w) }",
                  [&](auto* model) { *model->mutable_graph()->add_initializer() = tensor; }),
       "tensor 'w': its data lies in another file");
 }
 
 TEST(ImportTest, RefusesNamesThatAreNotUtf8) {
-  ExpectInvalid(GraphBytes(13, kRelu,
-                           [](auto* model) {
-                             model->mutable_graph()->mutable_node(0)->set_name("\xff\xfe");
-                           }),
-                "node name '\\xff\\xfe' is not UTF-8");
+  ExpectInvalidModel(GraphBytes(13, kRelu,
+                                [](auto* model) {
+                                  model->mutable_graph()->mutable_node(0)->set_name("\xff\xfe");
+                                }),
+                     "node name '\\xff\\xfe' is not UTF-8");
 }
 
 onnx::GraphProto NestedIf(int depth) {
@@ -220,15 +220,15 @@ TEST(ImportTest, LimitsTheNestingOfSubgraphs) {
     });
   };
   EXPECT_TRUE(ImportOnnx(nested(kSubgraphDepthMax)).ok());
-  ExpectRefused(nested(kSubgraphDepthMax + 1), absl::StatusCode::kResourceExhausted,
-                "nested deeper than 16");
+  ExpectRefusedModel(nested(kSubgraphDepthMax + 1), absl::StatusCode::kResourceExhausted,
+                     "nested deeper than 16");
 }
 
 TEST(ImportTest, LimitsTheNumberOfNodesBeforeParsing) {
   // A node without fields takes two bytes in the file and a hundred times as much once parsed.
   const std::string nodes = Repeated(std::string("\x0a\x00", 2), kModelNodesMax + 1);
-  ExpectRefused(Nested({7}, nodes), absl::StatusCode::kResourceExhausted,
-                "more than 1000000 nodes");
+  ExpectRefusedModel(Nested({7}, nodes), absl::StatusCode::kResourceExhausted,
+                     "more than 1000000 nodes");
 }
 
 TEST(ImportTest, LimitsTheNumberOfFieldsOfEveryMessageBeforeParsing) {
@@ -247,8 +247,8 @@ TEST(ImportTest, LimitsTheNumberOfFieldsOfEveryMessageBeforeParsing) {
     // Without content: two bytes in the file.
     std::string field;
     AppendLengthDelimited(bomb.field, "", &field);
-    ExpectRefused(Nested(bomb.path, Repeated(field, kModelFieldsMax + 1)),
-                  absl::StatusCode::kResourceExhausted, "more than 16000000 fields");
+    ExpectRefusedModel(Nested(bomb.path, Repeated(field, kModelFieldsMax + 1)),
+                       absl::StatusCode::kResourceExhausted, "more than 16000000 fields");
   }
 }
 
@@ -259,15 +259,16 @@ TEST(ImportTest, LimitsPackedNumbersThatGrowInMemory) {
   AppendVarint(7 << 3 | 2, &packed);
   AppendVarint(static_cast<uint64_t>(numbers), &packed);
   packed.append(static_cast<size_t>(numbers), '\1');
-  ExpectRefused(Nested({7, 5}, packed), absl::StatusCode::kResourceExhausted,
-                "more than 16000000 fields");
+  ExpectRefusedModel(Nested({7, 5}, packed), absl::StatusCode::kResourceExhausted,
+                     "more than 16000000 fields");
 }
 
 TEST(ImportTest, LimitsTheNestingOfTypes) {
   // A sequence of sequences of ...
   std::vector<int> path = {7, 11, 2};
   for (int i = 0; i < 60; ++i) path.insert(path.end(), {4, 1});
-  ExpectRefused(Nested(path, ""), absl::StatusCode::kResourceExhausted, "nested deeper than 100");
+  ExpectRefusedModel(Nested(path, ""), absl::StatusCode::kResourceExhausted,
+                     "nested deeper than 100");
 }
 
 }  // namespace

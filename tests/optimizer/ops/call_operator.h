@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,14 @@
 #include "optimizer/ops/evaluation/run_operator.h"
 
 namespace plait {
+
+inline constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t kInt64Min = std::numeric_limits<int64_t>::min();
+// What InferredText() says of errors.
+inline constexpr char kInvalid[] = "INVALID_ARGUMENT";
+inline constexpr char kUnimplemented[] = "UNIMPLEMENTED";
+
+inline AttributeValue Ints(std::vector<int64_t> values) { return values; }
 
 // An operator's input in a test: a type, or a value that the operator may read as a constant.
 // A default one is omitted.

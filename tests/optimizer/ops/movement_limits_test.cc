@@ -6,13 +6,6 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();
-constexpr int64_t kInt64Min = std::numeric_limits<int64_t>::min();
-const char kInvalid[] = "INVALID_ARGUMENT";
-const char kUnimplemented[] = "UNIMPLEMENTED";
-
-AttributeValue Ints(std::vector<int64_t> values) { return values; }
-
 struct Row {
   std::string name;
   Call call;

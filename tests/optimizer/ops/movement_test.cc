@@ -13,17 +13,12 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();
-constexpr int64_t kInt64Min = std::numeric_limits<int64_t>::min();
-
 // 0, 1, 2, ...
 Tensor Iota(Shape shape) {
   std::vector<float> values(static_cast<size_t>(ElementsOf(shape)));
   std::iota(values.begin(), values.end(), 0.0f);
   return Floats(std::move(shape), values);
 }
-
-AttributeValue Ints(std::vector<int64_t> values) { return values; }
 
 TEST(MovementTest, GivesTheShapesOfViews) {
   const TensorType x{DataType::kFloat32, {2, 1, 12}};

@@ -14,13 +14,9 @@ using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::Pointwise;
 
-constexpr int64_t kInt64Max = std::numeric_limits<int64_t>::max();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-const char kInvalid[] = "INVALID_ARGUMENT";
-const char kUnimplemented[] = "UNIMPLEMENTED";
 
 AttributeValue Word(absl::string_view word) { return std::string(word); }
-AttributeValue Ints(std::vector<int64_t> values) { return values; }
 
 Tensor Scales(const std::vector<float>& values) {
   return Floats({static_cast<int64_t>(values.size())}, values);

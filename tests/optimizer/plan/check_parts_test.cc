@@ -27,7 +27,7 @@ Graph DenseBlock() {
 )");
 }
 
-Plan PlanOf(const Graph& graph, bool takes_parts) {
+Plan PlanWithParts(const Graph& graph, bool takes_parts) {
   FakeCatalog catalog(/*threads=*/1, /*channels_last=*/true);
   catalog.takes_parts = takes_parts;
   return PlansOf(graph, catalog, FakeDevice(1)).front();
@@ -44,7 +44,7 @@ int ValueOf(const Graph& graph, const Plan& plan, absl::string_view name) {
 
 TEST(CheckPartsTest, ADenseBlockLiesInItsLastConcat) {
   const Graph graph = DenseBlock();
-  const Plan plan = PlanOf(graph, /*takes_parts=*/true);
+  const Plan plan = PlanWithParts(graph, /*takes_parts=*/true);
   ASSERT_EQ(CheckPlan(plan, graph), absl::OkStatus());
   const int whole = ValueOf(graph, plan, "e");
   EXPECT_EQ(plan.values[whole].alias_of, -1);
@@ -63,7 +63,7 @@ TEST(CheckPartsTest, ADenseBlockLiesInItsLastConcat) {
 
 TEST(CheckPartsTest, NothingIsAPartForKernelsThatTakeNone) {
   const Graph graph = DenseBlock();
-  const Plan plan = PlanOf(graph, /*takes_parts=*/false);
+  const Plan plan = PlanWithParts(graph, /*takes_parts=*/false);
   for (const Value& value : plan.values) EXPECT_EQ(value.first_channel, -1);
   size_t copied = 0;
   for (const Step& step : plan.steps) copied += CopiedPieces(plan, graph, step).size();
@@ -72,7 +72,7 @@ TEST(CheckPartsTest, NothingIsAPartForKernelsThatTakeNone) {
 
 TEST(CheckPartsTest, FindsWhatIsWrong) {
   const Graph graph = DenseBlock();
-  const Plan plan = PlanOf(graph, /*takes_parts=*/true);
+  const Plan plan = PlanWithParts(graph, /*takes_parts=*/true);
   const int a = ValueOf(graph, plan, "a");
   const int b = ValueOf(graph, plan, "b");
   const int c = ValueOf(graph, plan, "c");

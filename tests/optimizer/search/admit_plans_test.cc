@@ -20,7 +20,7 @@ using testing::Not;
 constexpr LayerError kTooLarge = {.error = 3.1e-6, .serial_error = 4e-7};
 
 // Products alone and with a node behind them, and what the rules of a job rewrite.
-Graph Products() {
+Graph ProductsAmongNodes() {
   return GraphOf(R"(graph {
     input %x: float32[2,8]
     const %w1: float32[8,8] = synthetic 1
@@ -90,7 +90,7 @@ class AdmitPlansTest : public testing::Test {
 
   absl::StatusOr<SearchResult> Try(Budget& budget) {
     job_.progress.last_fraction = 0;
-    return job_.Run(Products(), job_.profiler, verifier_, budget);
+    return job_.Run(ProductsAmongNodes(), job_.profiler, verifier_, budget);
   }
   SearchResult Run(Budget& budget) {
     absl::StatusOr<SearchResult> result = Try(budget);
@@ -110,7 +110,7 @@ TEST_F(AdmitPlansTest, UsesAKernelWhereItsErrorIsSmall) {
   const SearchResult result = Run();
   EXPECT_TRUE(result.improved);
   EXPECT_THAT(InDigits(result.graph, result.plan), ElementsAre("p1", "p2", "p3")) << result.trace;
-  EXPECT_THAT(InDigits(Products(), result.baseline_plan), IsEmpty());
+  EXPECT_THAT(InDigits(ProductsAmongNodes(), result.baseline_plan), IsEmpty());
   EXPECT_THAT(result.trace, Not(HasSubstr("refused")));
 }
 
@@ -157,10 +157,10 @@ RankedPlan PlanWithRank(Job& job, bool in_digits, const std::string& id, double 
   Admissions none;
   none.RefuseUnknown();
   const SearchDevice device = {job.device, job.catalog, profiles, {}, in_digits ? nullptr : &none};
-  const auto plans = PlanFused(Products(), device, {}, kSequentialPolicy, budgeted);
+  const auto plans = PlanFused(ProductsAmongNodes(), device, {}, kSequentialPolicy, budgeted);
   EXPECT_TRUE(plans.ok()) << plans.status();
   RankedPlan ranked;
-  if (plans.ok()) ranked.candidate = {id, Products(), plans->front().plan};
+  if (plans.ok()) ranked.candidate = {id, ProductsAmongNodes(), plans->front().plan};
   ranked.rank_us = rank_us;
   return ranked;
 }
@@ -300,7 +300,7 @@ TEST_F(AdmitPlansTest, RanksWhatItPlansAnewByEveryPolicy) {
   verifier_.layer_errors = {{"digits p2", kTooLarge}};
   for (const char* search : {"taso", "autograph", "plait"}) {
     job_.options.search = search;
-    EXPECT_THAT(InDigits(Products(), Run().plan), Not(testing::Contains("p2"))) << search;
+    EXPECT_THAT(InDigits(ProductsAmongNodes(), Run().plan), Not(testing::Contains("p2"))) << search;
   }
   job_.options.search = "none";
   verifier_.errors_asked.clear();
@@ -321,7 +321,7 @@ TEST_F(AdmitPlansTest, ReplayFromTheLogGivesTheSameResultOnAnyNumberOfThreads) {
     Job replay;
     replay.catalog.offers_digits = true;
     replay.options.threads = threads;
-    const auto repeated = replay.Run(Products(), profiler, verifier, budget);
+    const auto repeated = replay.Run(ProductsAmongNodes(), profiler, verifier, budget);
     ASSERT_TRUE(repeated.ok()) << repeated.status();
     ExpectSame(original, *repeated);
     EXPECT_EQ(replay.log.ToText(), job_.log.ToText());
@@ -338,7 +338,7 @@ TEST_F(AdmitPlansTest, TheResultDoesNotDependOnTheNumberOfThreads) {
   WatchingVerifier verifier;
   verifier.layer_errors = verifier_.layer_errors;
   OneNoBudget forever;
-  const auto three = job.Run(Products(), job.profiler, verifier, forever);
+  const auto three = job.Run(ProductsAmongNodes(), job.profiler, verifier, forever);
   ASSERT_TRUE(three.ok()) << three.status();
   ExpectSame(one, *three);
   EXPECT_EQ(job.log.ToText(), job_.log.ToText());
@@ -346,7 +346,7 @@ TEST_F(AdmitPlansTest, TheResultDoesNotDependOnTheNumberOfThreads) {
 
 TEST_F(AdmitPlansTest, ALogWithAnswersToOtherQuestionsIsRefused) {
   Run();
-  const Graph graph = Products();
+  const Graph graph = ProductsAmongNodes();
   PlanCandidate candidate = {job_.log.error_measurements().front().candidate, graph, {}};
   const std::vector<int> steps = job_.log.error_measurements().front().steps;
   ReplayingVerifier verifier(job_.log);

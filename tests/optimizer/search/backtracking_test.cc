@@ -7,13 +7,12 @@
 
 #include "absl/strings/str_format.h"
 #include "tests/optimizer/search/examples.h"
+#include "tests/optimizer/search/job.h"
 
 namespace plait {
 namespace {
 
 using testing::HasSubstr;
-
-const Rule* const kRules[] = {&kTanhToPair, &kPairToNeg};
 
 // One variant per line: its price and the steps that lead to it.
 std::string VariantsText(const Backtracking& search, RuleList rules) {

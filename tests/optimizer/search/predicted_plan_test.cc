@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-Graph Chain() {
+Graph TanhExpChain() {
   return GraphOf(R"(graph {
     input %x: float32[2,8]
     const %w: float32[8,8] = synthetic 1
@@ -20,18 +20,18 @@ Graph Chain() {
 
 TEST(PredictedPlanTest, FusesAndSaysThatItWasPredicted) {
   const absl::StatusOr<PlannedGraph> planned =
-      PredictedPlan(Chain(), FakeDevice(2), FakeCatalog(2), "engine");
+      PredictedPlan(TanhExpChain(), FakeDevice(2), FakeCatalog(2), "engine");
   ASSERT_TRUE(planned.ok()) << planned.status();
   EXPECT_TRUE(planned->plan.predicted);
   EXPECT_LT(planned->plan.steps.size(), 3u);
   EXPECT_GT(planned->predicted_us, 0);
   EXPECT_EQ(planned->plan.engine_version, "engine");
-  EXPECT_TRUE(CheckPlan(planned->plan, Chain()).ok());
+  EXPECT_TRUE(CheckPlan(planned->plan, TanhExpChain()).ok());
 }
 
 TEST(PredictedPlanTest, ABaselineHasAKernelForEachNode) {
   const absl::StatusOr<PlannedGraph> planned =
-      PredictedBaseline(Chain(), FakeDevice(2), FakeCatalog(2), "engine");
+      PredictedBaseline(TanhExpChain(), FakeDevice(2), FakeCatalog(2), "engine");
   ASSERT_TRUE(planned.ok()) << planned.status();
   EXPECT_TRUE(planned->plan.predicted);
   EXPECT_EQ(planned->plan.steps.size(), 3u);
@@ -40,8 +40,8 @@ TEST(PredictedPlanTest, ABaselineHasAKernelForEachNode) {
 TEST(PredictedPlanTest, EqualQuestionsHaveEqualAnswers) {
   const FakeCatalog catalog(2);
   const DeviceDescription device = FakeDevice(2);
-  EXPECT_EQ(PrintPlan(PredictedPlan(Chain(), device, catalog, "engine")->plan),
-            PrintPlan(PredictedPlan(Chain(), device, catalog, "engine")->plan));
+  EXPECT_EQ(PrintPlan(PredictedPlan(TanhExpChain(), device, catalog, "engine")->plan),
+            PrintPlan(PredictedPlan(TanhExpChain(), device, catalog, "engine")->plan));
 }
 
 // Nobody has measured its error.
@@ -49,7 +49,7 @@ TEST(PredictedPlanTest, HasNoKernelThatNeedsAdmission) {
   FakeCatalog catalog(2);
   catalog.offers_digits = true;
   const absl::StatusOr<PlannedGraph> planned =
-      PredictedPlan(Chain(), FakeDevice(2), catalog, "engine");
+      PredictedPlan(TanhExpChain(), FakeDevice(2), catalog, "engine");
   ASSERT_TRUE(planned.ok()) << planned.status();
   for (const Step& step : planned->plan.steps) EXPECT_NE(step.kernel.family, "digits");
 }

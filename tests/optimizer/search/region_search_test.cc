@@ -13,7 +13,7 @@ namespace plait {
 namespace {
 
 // A chain of unary operators, which the fake device fuses up to three at a time.
-Graph Chain(const std::vector<std::string>& ops) {
+Graph ChainOf(const std::vector<std::string>& ops) {
   std::string text = "graph {\n  input %x0: float32[2,8]\n";
   for (size_t i = 0; i < ops.size(); ++i) {
     text += "  %x" + std::to_string(i + 1) + " = " + ops[i] + "(%x" + std::to_string(i) + ") {}\n";
@@ -69,7 +69,7 @@ TEST_F(RegionSearchTest, AnUnpricedUnionDoesNotBeatItsSolvedLeaves) {
 
 // With kernels of single nodes alone the region costs their sum; nothing it could become is known.
 TEST_F(RegionSearchTest, PricesByWhatIsKnownWhenTheBudgetEnds) {
-  const Graph graph = Chain({"Tanh", "Exp"});
+  const Graph graph = ChainOf({"Tanh", "Exp"});
   std::vector<ProfileQuery> queries;
   KernelOffers(graph, {fake_.description, fake_.catalog, fake_.profiles})
       .AppendMissing(/*single_nodes=*/true, &queries);
@@ -82,7 +82,7 @@ TEST_F(RegionSearchTest, PricesByWhatIsKnownWhenTheBudgetEnds) {
 }
 
 TEST_F(RegionSearchTest, WhatNothingIsKnownOfCostsMoreThanAnything) {
-  const auto found = Search(Chain({"Tanh", "Exp", "Sqrt"}), kLeavesAndPairs, 0);
+  const auto found = Search(ChainOf({"Tanh", "Exp", "Sqrt"}), kLeavesAndPairs, 0);
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_EQ(found->graphs.size(), 1u);
   EXPECT_TRUE(std::isinf(found->graphs[0].estimate_us));
@@ -95,7 +95,7 @@ TEST_F(RegionSearchTest, SpendsTheBudgetOnLeavesFirst) {
   Random random(1);
   std::vector<std::string> ops;
   for (int i = 0; i < 60; ++i) ops.push_back(names[random.Integer(0, 9)]);
-  const Graph graph = Chain(ops);
+  const Graph graph = ChainOf(ops);
   ASSERT_TRUE(Search(graph, {.leaf_nodes_max = 2, .interval_nodes_max = 6}, 4).ok());
   EXPECT_TRUE(exhausted_);
   const auto leaves = Search(graph, kLeavesAlone, 0);
@@ -104,7 +104,7 @@ TEST_F(RegionSearchTest, SpendsTheBudgetOnLeavesFirst) {
 }
 
 TEST_F(RegionSearchTest, AsksTheBudgetThoughNoProfileIsMissing) {
-  const Graph graph = Chain(std::vector<std::string>(40, "Tanh"));
+  const Graph graph = ChainOf(std::vector<std::string>(40, "Tanh"));
   const auto whole = Search(graph, {}, 1000, /*whole_graph=*/true);
   ASSERT_TRUE(whole.ok()) << whole.status();
   EXPECT_FALSE(exhausted_);
@@ -175,7 +175,7 @@ TEST_F(RegionSearchTest, SaysWhereStepsOfAnEqualRegionDoNotRepeat) {
 
 // What was searched for one graph answers for the next.
 TEST_F(RegionSearchTest, SearchesNoStructureTwice) {
-  const Graph graph = Chain({"Tanh", "Softmax", "Exp", "Softmax"});
+  const Graph graph = ChainOf({"Tanh", "Softmax", "Exp", "Softmax"});
   ReplayingBudget forever(fake_.log);
   BudgetedProfiles profiles(fake_.profiles, forever, fake_.log);
   RegionSearchOptions options;

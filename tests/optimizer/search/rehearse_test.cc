@@ -19,7 +19,7 @@ using testing::Not;
 using testing::SizeIs;
 
 // With something to fuse: a plan that is no other than the baseline is not rehearsed.
-Graph Products() {
+Graph TwoProducts() {
   return GraphOf(R"(graph {
     input %x: float32[2,8]
     const %w1: float32[8,8] = synthetic 1
@@ -109,7 +109,7 @@ class RehearseTest : public testing::Test {
     return result.ok() ? *std::move(result) : SearchResult();
   }
 
-  Graph graph_ = Products();
+  Graph graph_ = TwoProducts();
   Job job_;
   RehearsingVerifier verifier_;
 };
@@ -200,7 +200,7 @@ TEST_F(PlanInPlaceTest, MovesLessWhereMovingTakesLongerThanProfilesSay) {
 }
 
 TEST_F(PlanInPlaceTest, SaysNothingOfMovingFromSmallValues) {
-  graph_ = Products();
+  graph_ = TwoProducts();
   Run();
   EXPECT_EQ(verifier_.rehearsals, 1);
 }
@@ -235,7 +235,7 @@ TEST_F(RehearseTest, ReplaysFromTheLog) {
   ReplayingProfiler profiler(*log);
   ReplayingVerifier verifier(*log);
   ReplayingBudget budget(*log);
-  const auto replayed = again.Run(Products(), profiler, verifier, budget);
+  const auto replayed = again.Run(TwoProducts(), profiler, verifier, budget);
   ASSERT_TRUE(replayed.ok()) << replayed.status();
   ExpectSame(original, *replayed);
   EXPECT_EQ(again.log.ToText(), job_.log.ToText());

@@ -7,7 +7,7 @@
 namespace plait::wire {
 namespace {
 
-worker::v1::TaskError ErrorOf(int code) {
+worker::v1::TaskError ErrorWithCode(int code) {
   worker::v1::TaskError error;
   error.set_code(code);
   error.set_message("conv3: does not fit");
@@ -33,7 +33,7 @@ TEST(TaskErrorTest, EachCodeHasTheReasonThatTheContractNames) {
       {absl::StatusCode::kUnauthenticated, v1::ERROR_REASON_INTERNAL},
   };
   for (const auto& [code, reason] : kCases) {
-    const absl::Status status = StatusOfTask(ErrorOf(static_cast<int>(code)));
+    const absl::Status status = StatusOfTask(ErrorWithCode(static_cast<int>(code)));
     EXPECT_EQ(status, Error(reason, "conv3: does not fit")) << code;
   }
 }
@@ -41,14 +41,14 @@ TEST(TaskErrorTest, EachCodeHasTheReasonThatTheContractNames) {
 // The search calls InvalidArgument its own fault.
 TEST(TaskErrorTest, AnInputThatDoesNotFitIsTheClientsFaultAndKeepsItsCode) {
   const absl::Status status =
-      StatusOfTask(ErrorOf(static_cast<int>(absl::StatusCode::kOutOfRange)));
+      StatusOfTask(ErrorWithCode(static_cast<int>(absl::StatusCode::kOutOfRange)));
   EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_INVALID_REQUEST);
   EXPECT_TRUE(absl::IsOutOfRange(status)) << status;
 }
 
 TEST(TaskErrorTest, ACodeThatIsNoErrorIsOneAllTheSame) {
   for (const int code : {0, -1, 17, 1000}) {
-    EXPECT_EQ(ReasonOf(StatusOfTask(ErrorOf(code))), v1::ERROR_REASON_INTERNAL) << code;
+    EXPECT_EQ(ReasonOf(StatusOfTask(ErrorWithCode(code))), v1::ERROR_REASON_INTERNAL) << code;
   }
 }
 

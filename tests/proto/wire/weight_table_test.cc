@@ -25,7 +25,7 @@ std::string Line(const Digest& digest, const std::string& rest) {
 }
 
 // What is said of a table with these lines, and `stored` behind them, for a model of 100 bytes.
-std::string ErrorOf(const std::string& lines, const std::string& stored = "") {
+std::string TableError(const std::string& lines, const std::string& stored = "") {
   const absl::StatusOr<WeightTable> table = ParseWeightTable(Table(lines) + stored, 100);
   EXPECT_TRUE(absl::IsInvalidArgument(table.status())) << table.status();
   return std::string(table.status().message());
@@ -50,48 +50,50 @@ TEST(WeightTableTest, ReadsATableOfNothing) {
 }
 
 TEST(WeightTableTest, RefusesARangeThatEndsBehindItsBlob) {
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', 60), "model 41")), HasSubstr("no room"));
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', 60), "model 101")), HasSubstr("no room"));
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', 3), "table 0"), "12"), HasSubstr("no room"));
+  EXPECT_THAT(TableError(Line(DigestLike('a', 60), "model 41")), HasSubstr("no room"));
+  EXPECT_THAT(TableError(Line(DigestLike('a', 60), "model 101")), HasSubstr("no room"));
+  EXPECT_THAT(TableError(Line(DigestLike('a', 3), "table 0"), "12"), HasSubstr("no room"));
 }
 
 TEST(WeightTableTest, RefusesARangeWhoseEndOverflows) {
   const std::string largest = absl::StrCat(kInt64Max);
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', 60), "model " + largest)), HasSubstr("no room"));
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', kInt64Max), "model 1")), HasSubstr("no room"));
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', kInt64Max), "model " + largest)), HasSubstr("no room"));
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', 60), "model 18446744073709551615")),
+  EXPECT_THAT(TableError(Line(DigestLike('a', 60), "model " + largest)), HasSubstr("no room"));
+  EXPECT_THAT(TableError(Line(DigestLike('a', kInt64Max), "model 1")), HasSubstr("no room"));
+  EXPECT_THAT(TableError(Line(DigestLike('a', kInt64Max), "model " + largest)),
+              HasSubstr("no room"));
+  EXPECT_THAT(TableError(Line(DigestLike('a', 60), "model 18446744073709551615")),
               HasSubstr("no number"));
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', 60), "model -1")), HasSubstr("no number"));
+  EXPECT_THAT(TableError(Line(DigestLike('a', 60), "model -1")), HasSubstr("no number"));
 }
 
 // A thousand large ranges, each a byte behind the other, would keep a worker busy for hours.
 TEST(WeightTableTest, RefusesRangesThatAreTogetherLongerThanTheirBlob) {
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', 60), "model 0") + Line(DigestLike('b', 41), "model 1")),
-              HasSubstr("no room"));
+  EXPECT_THAT(
+      TableError(Line(DigestLike('a', 60), "model 0") + Line(DigestLike('b', 41), "model 1")),
+      HasSubstr("no room"));
 }
 
 TEST(WeightTableTest, RefusesADigestThatComesTwice) {
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', 6), "model 0") + Line(DigestLike('a', 6), "model 8")),
+  EXPECT_THAT(TableError(Line(DigestLike('a', 6), "model 0") + Line(DigestLike('a', 6), "model 8")),
               HasSubstr("out of order"));
-  EXPECT_THAT(ErrorOf(Line(DigestLike('b', 6), "model 0") + Line(DigestLike('a', 6), "model 8")),
+  EXPECT_THAT(TableError(Line(DigestLike('b', 6), "model 0") + Line(DigestLike('a', 6), "model 8")),
               HasSubstr("out of order"));
 }
 
 TEST(WeightTableTest, RefusesABlobThatIsNeitherOfTheTwo) {
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', 6), "blob 0")), HasSubstr("no entry"));
-  EXPECT_THAT(ErrorOf(Line(DigestLike('a', 6), "jobs.db 0")), HasSubstr("no entry"));
+  EXPECT_THAT(TableError(Line(DigestLike('a', 6), "blob 0")), HasSubstr("no entry"));
+  EXPECT_THAT(TableError(Line(DigestLike('a', 6), "jobs.db 0")), HasSubstr("no entry"));
 }
 
 TEST(WeightTableTest, RefusesLinesInAnyOtherForm) {
   const Digest digest = DigestLike('a', 6);
   for (const char* rest : {"", "model", "model 0 0", "model +0", "model 00", "model  0", "model 0 ",
                            "model 0x0", "model \t0", "nowhere 0", "nowhere "}) {
-    EXPECT_NE(ErrorOf(Line(digest, rest)), "") << rest;
+    EXPECT_NE(TableError(Line(digest, rest)), "") << rest;
   }
-  EXPECT_NE(ErrorOf("nonsense\n"), "");
-  EXPECT_NE(ErrorOf(Line(DigestLike('A', 6), "nowhere")), "");
-  EXPECT_NE(ErrorOf(std::string(500, 'a') + "\n"), "");
+  EXPECT_NE(TableError("nonsense\n"), "");
+  EXPECT_NE(TableError(Line(DigestLike('A', 6), "nowhere")), "");
+  EXPECT_NE(TableError(std::string(500, 'a') + "\n"), "");
 }
 
 TEST(WeightTableTest, RefusesATableWithoutABeginningOrAnEnd) {

@@ -20,13 +20,13 @@ InputSets SetOf(std::initializer_list<std::pair<const char*, int64_t>> values) {
   return sets;
 }
 
-Graph GraphOf(const std::string& inputs) {
+Graph GraphWithInputs(const std::string& inputs) {
   return *ParseGraph("graph {\n" + inputs +
                      "  input %x: float32[2]\n  %y: float32[2] = Relu(%x)\n  output %y\n}");
 }
 
 TEST(InputSetsTest, TheSetAndTheInputThatDoNotFitAreNamed) {
-  const Graph graph = GraphOf("  input %mask: bool[2]\n");
+  const Graph graph = GraphWithInputs("  input %mask: bool[2]\n");
   InputSets sets = SetOf({{"mask", 2}, {"x", 8}});
   EXPECT_TRUE(CheckInputSets(sets, graph).ok());
   *sets.Add() = SetOf({{"mask", 2}, {"x", 4}})[0];
@@ -37,7 +37,7 @@ TEST(InputSetsTest, TheSetAndTheInputThatDoNotFitAreNamed) {
 
 TEST(InputSetsTest, APartOfAModelGetsTheInputsThatItHas) {
   const InputSets sets = SetOf({{"mask", 2}, {"x", 8}});
-  const InputSets of_part = InputSetsFor(GraphOf(""), sets);
+  const InputSets of_part = InputSetsFor(GraphWithInputs(""), sets);
   ASSERT_EQ(of_part.size(), 1);
   ASSERT_EQ(of_part[0].values_size(), 1);
   EXPECT_EQ(of_part[0].values(0).name(), "x");
@@ -45,7 +45,7 @@ TEST(InputSetsTest, APartOfAModelGetsTheInputsThatItHas) {
 
 TEST(InputSetsTest, APartBehindAnOpaqueNodeGetsNone) {
   const InputSets sets = SetOf({{"mask", 2}, {"x", 8}});
-  EXPECT_EQ(InputSetsFor(GraphOf("  input %made_before: float32[2]\n"), sets).size(), 0);
+  EXPECT_EQ(InputSetsFor(GraphWithInputs("  input %made_before: float32[2]\n"), sets).size(), 0);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 using BlobStub = v1::BlobService::Stub;
 
 // A chunk of an upload.
-struct Chunk {
+struct SentChunk {
   int64_t offset = 0;
   std::string data;
 };
@@ -24,13 +24,13 @@ class BlobServiceTest : public ServicesTest {
     return Call(&BlobStub::FindMissingBlobs, request, tenant);
   }
 
-  absl::Status Upload(const v1::Digest& digest, const std::vector<Chunk>& chunks,
+  absl::Status Upload(const v1::Digest& digest, const std::vector<SentChunk>& chunks,
                       absl::string_view tenant = "alice") {
     const auto context = ContextOf(tenant);
     BlobStub stub(channel());
     v1::UploadBlobResponse response;
     const auto writer = stub.UploadBlob(context.get(), &response);
-    for (const Chunk& chunk : chunks) {
+    for (const SentChunk& chunk : chunks) {
       v1::UploadBlobRequest request;
       *request.mutable_digest() = digest;
       request.set_offset_bytes(chunk.offset);

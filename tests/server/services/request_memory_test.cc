@@ -27,7 +27,7 @@ grpc::ByteBuffer BytesOf(const google::protobuf::Message& message) {
   return InSlices(message.SerializeAsString());
 }
 
-v1::UploadBlobRequest Chunk(int64_t bytes) {
+v1::UploadBlobRequest ChunkOfBytes(int64_t bytes) {
   v1::UploadBlobRequest chunk;
   chunk.set_data(std::string(static_cast<size_t>(bytes), 'x'));
   return chunk;
@@ -45,7 +45,7 @@ TEST(RequestMemoryTest, ParsesWhatMayBeParsed) {
   v1::UploadBlobRequest request;
   // More than there is room for at a time: every share is given back.
   for (int i = 0; i < 3; ++i) {
-    const auto share = memory.Parse(BytesOf(Chunk(kRequestBytes - 1000)), request);
+    const auto share = memory.Parse(BytesOf(ChunkOfBytes(kRequestBytes - 1000)), request);
     ASSERT_TRUE(share.ok()) << share.status();
     EXPECT_EQ(request.data().size(), static_cast<size_t>(kRequestBytes) - 1000);
   }
@@ -78,14 +78,14 @@ TEST(RequestMemoryTest, RefusesBytesThatAreNoRequest) {
 TEST(RequestMemoryTest, WhatIsKeptMustBeSmall) {
   RequestMemory memory(kRequestBytes, kRequestBytes);
   v1::UploadBlobRequest request;
-  EXPECT_TRUE(memory.ParseSmall(BytesOf(Chunk(1000)), request).ok());
-  EXPECT_THAT(memory.ParseSmall(BytesOf(Chunk(RequestMemory::kSmallBytes)), request),
+  EXPECT_TRUE(memory.ParseSmall(BytesOf(ChunkOfBytes(1000)), request).ok());
+  EXPECT_THAT(memory.ParseSmall(BytesOf(ChunkOfBytes(RequestMemory::kSmallBytes)), request),
               HasReason(v1::ERROR_REASON_LIMIT_EXCEEDED));
 }
 
 TEST(RequestMemoryTest, LargeRequestsWaitForEachOtherAndSmallOnesForNobody) {
   RequestMemory memory(kRequestBytes, kRequestBytes);
-  const grpc::ByteBuffer large = BytesOf(Chunk(kRequestBytes / 2 + 1));
+  const grpc::ByteBuffer large = BytesOf(ChunkOfBytes(kRequestBytes / 2 + 1));
   v1::UploadBlobRequest first;
   std::optional<RequestMemory::Share> share(*memory.Parse(large, first));
   std::atomic<bool> is_over = false;
@@ -95,7 +95,7 @@ TEST(RequestMemoryTest, LargeRequestsWaitForEachOtherAndSmallOnesForNobody) {
     is_over = true;
   });
   v1::UploadBlobRequest small;
-  EXPECT_TRUE(memory.Parse(BytesOf(Chunk(1000)), small).ok());
+  EXPECT_TRUE(memory.Parse(BytesOf(ChunkOfBytes(1000)), small).ok());
   EXPECT_FALSE(is_over);
   share.reset();
   second.join();
@@ -112,7 +112,7 @@ TEST_F(WeighedServiceTest, RefusesAndCountsARequestThatTakesTooMuch) {
 }
 
 TEST_F(WeighedServiceTest, RefusesAChunkThatTakesTooMuch) {
-  v1::UploadBlobRequest chunk = Chunk(1);
+  v1::UploadBlobRequest chunk = ChunkOfBytes(1);
   *chunk.mutable_digest() = wire::DigestToProto(DigestOf("x"));
   auto* const unknown = chunk.GetReflection()->MutableUnknownFields(&chunk);
   for (int i = 0; i < 200'000; ++i) unknown->AddLengthDelimited(15);

@@ -23,7 +23,7 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kPiecePixels = 96;
+constexpr int64_t kBytePiecePixels = 96;
 constexpr int64_t kBlock = kByteColumns * kByteTileVectorsMax;
 
 // Where the windows of consecutive pixels begin. What is flat is a line.
@@ -154,7 +154,7 @@ class ByteKernel : public CpuKernel {
   // Parts of the pixels, as equal as whole tiles let them be, each by a block of channels.
   void RunPieces(uint8_t* y) const {
     const int64_t blocks = CeilDiv(layer_.channels, kBlock);
-    const int64_t parts = CeilDiv(pixels_, kPiecePixels);
+    const int64_t parts = CeilDiv(pixels_, kBytePiecePixels);
     const int64_t tile_rows = ByteTileRows(kByteTileVectorsMax);
     const int64_t part = CeilDiv(CeilDiv(pixels_, parts), tile_rows) * tile_rows;
     ForEachPart(threads_, CeilDiv(pixels_, part) * blocks, [&](int64_t begin, int64_t end, int) {

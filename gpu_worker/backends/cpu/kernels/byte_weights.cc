@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-int64_t TapsOf(const IntegerConvolution& layer) {
+int64_t WindowTaps(const IntegerConvolution& layer) {
   return layer.window[0].kernel * layer.window[1].kernel;
 }
 
@@ -42,7 +42,7 @@ bool HasWholeLines(const ByteLayer& layer) {
 // [block][segment][quad][column][4], of as many vectors of columns as the block has; 0 behind the
 // last channel of the source and of the result.
 void PackBlocks(const Tensor& values, const ByteLayer& layer, int8_t* to) {
-  const int64_t taps = TapsOf(layer);
+  const int64_t taps = WindowTaps(layer);
   const int64_t taps_of_segment = taps / static_cast<int64_t>(layer.segments.size());
   for (int64_t m = 0; m < layer.channels; ++m) {
     const int64_t column = m % kByteBlockChannels;
@@ -64,7 +64,7 @@ void PackBlocks(const Tensor& values, const ByteLayer& layer, int8_t* to) {
 
 // [block][quad of taps][place of a channel][4]
 void PackTaps(const Tensor& values, const ByteLayer& layer, int8_t* to) {
-  const int64_t taps = TapsOf(layer);
+  const int64_t taps = WindowTaps(layer);
   for (int64_t m = 0; m < layer.groups; ++m) {
     const int place = ByteChannelPlace(static_cast<int>(m % kByteBlockChannels));
     int8_t* const block = to + m / kByteBlockChannels * layer.block_bytes();
@@ -94,8 +94,8 @@ int64_t ByteLayer::padded_channels() const {
 }
 
 int64_t ByteLayer::block_bytes() const {
-  const int64_t quads_of_block =
-      is_depthwise() ? CeilDiv(TapsOf(*this), 4) : static_cast<int64_t>(segments.size()) * quads;
+  const int64_t quads_of_block = is_depthwise() ? CeilDiv(WindowTaps(*this), 4)
+                                                : static_cast<int64_t>(segments.size()) * quads;
   return quads_of_block * kByteBlockChannels * 4;
 }
 

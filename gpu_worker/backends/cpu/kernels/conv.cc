@@ -9,7 +9,7 @@ namespace plait {
 namespace {
 
 // A convolution's window, as oneDNN wants it.
-struct Window {
+struct ConvWindow {
   dnnl_dims_t strides = {};
   dnnl_dims_t dilations = {};  // 0 is dense
   dnnl_dims_t pads_begin = {};
@@ -17,11 +17,11 @@ struct Window {
 };
 
 // Absent attributes have ONNX's defaults; pads are all the begins, then all the ends.
-Window WindowOf(const Node& node, int spatial_rank) {
+ConvWindow ConvWindowOf(const Node& node, int spatial_rank) {
   const std::vector<int64_t> strides = node.attributes->Ints("strides");
   const std::vector<int64_t> dilations = node.attributes->Ints("dilations");
   const std::vector<int64_t> pads = node.attributes->Ints("pads");
-  Window window;
+  ConvWindow window;
   for (int i = 0; i < spatial_rank; ++i) {
     window.strides[i] = strides.empty() ? 1 : strides[i];
     window.dilations[i] = dilations.empty() ? 0 : dilations[i] - 1;
@@ -141,7 +141,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConv(LoadContext* context) {
       AddEpilogue(context, convolution.operations, target, post_operations.get(), &arguments));
   PLAIT_RETURN_IF_ERROR(SetPostOperations(attributes.get(), post_operations.get()));
   const bool packs = context->graph().tensor(convolution.node->inputs[1]).constant != nullptr;
-  const Window window = WindowOf(*convolution.node, convolution.source.type.rank() - 2);
+  const ConvWindow window = ConvWindowOf(*convolution.node, convolution.source.type.rank() - 2);
   dnnl_convolution_desc_t operation;
   PLAIT_RETURN_IF_ERROR(
       OnednnStatus(dnnl_dilated_convolution_forward_desc_init(

@@ -81,7 +81,7 @@ struct Weights {
   Shape strides;
 };
 
-Weights WeightsOf(const TensorType& type, int64_t groups) {
+Weights OneDnnWeightsOf(const TensorType& type, int64_t groups) {
   Weights weights = {type.shape, StridesOf(type, Format::kPlain)};
   size_t first = 0;
   if (groups > 1) {
@@ -100,7 +100,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPrimitive(LoadContext* context, c
                                                          Format format, const Operand& source,
                                                          const Operand& result) {
   const TensorType& type = context->graph().type(node.inputs[1]);
-  const Weights weights = WeightsOf(type, node.attributes->Int("group", 1));
+  const Weights weights = OneDnnWeightsOf(type, node.attributes->Int("group", 1));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<WindowAxis> window,
                          ReadTransposedWindow(*node.attributes, source.type,
                                               absl::MakeConstSpan(type.shape).subspan(2)));

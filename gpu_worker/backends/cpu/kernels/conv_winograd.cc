@@ -26,7 +26,7 @@ constexpr int64_t kRowFloatsApart = 16;
 
 // The inverse transform magnifies what sums of products lose: with parts of 32, f4 of 64 to 256
 // channels loses as much as a serial sum of the convolution does, and with whole sums twice that.
-constexpr int64_t kPartDepth = 32;
+constexpr int64_t kWinogradPartDepth = 32;
 
 class WinogradKernel : public CpuKernel {
  public:
@@ -75,7 +75,7 @@ class WinogradKernel : public CpuKernel {
                                                        .right_column_floats = 1},
                                                       {.matrices = tiles_.elements(),
                                                        .matrix_floats = depth * columns,
-                                                       .part_depth = kPartDepth},
+                                                       .part_depth = kWinogradPartDepth},
                                                       make));
     product_.set_left_row_floats(row_floats_);
     return absl::OkStatus();

@@ -24,11 +24,9 @@ constexpr int64_t kBytesThatMeet = 4096;
 constexpr int64_t kRowsThatMeetMax = 6;  // the other matrix needs places too
 constexpr int64_t kFloatsBetween = 16;
 
-// Weights up to here stay in the second cache beside a chunk's rows.
-constexpr int64_t kWeightsBytesMax = 512 << 10;
 // Tiles of rows in a chunk.
 constexpr int64_t kChunkTilesMax = 8;
-constexpr int64_t kChunkBlocksMax = 4;
+constexpr int64_t kFmaChunkBlocksMax = 4;
 
 }  // namespace
 
@@ -70,10 +68,10 @@ FmaKernel::FmaKernel(int width, const ConstantProduct& shape, const Rows& source
     const int64_t tiles =
         std::clamp<int64_t>(shape.rows / (int64_t{4} * width * tile), 1, kChunkTilesMax);
     chunk_rows_ = RowsOfChunk(shape.rows, tiles * tile, width);
-    if (product_.weights_bytes() > kWeightsBytesMax) product_.PrefetchBlocks(chunk_rows_);
+    if (product_.weights_bytes() > kCachedWeightsBytesMax) product_.PrefetchBlocks(chunk_rows_);
   } else {
     chunk_blocks_ =
-        std::clamp<int64_t>(product_.blocks() / (int64_t{4} * width), 1, kChunkBlocksMax);
+        std::clamp<int64_t>(product_.blocks() / (int64_t{4} * width), 1, kFmaChunkBlocksMax);
     product_.PrefetchBlocks(shape.rows);
   }
 }

@@ -7,6 +7,9 @@
 
 namespace plait {
 
+// Weights up to here stay in the second cache beside a chunk's rows.
+inline constexpr int64_t kCachedWeightsBytesMax = 512 << 10;
+
 // The floats from one row to the next with which rows of so many are multiplied fastest: more than
 // they have where too many rows of a tile would meet in one place of the first cache.
 int64_t RowFloatsApart(int64_t row_floats, int64_t rows);

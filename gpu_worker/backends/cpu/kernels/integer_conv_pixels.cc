@@ -20,14 +20,14 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kPiecePixels = 8 * kIntegerTileRowsMax;
+constexpr int64_t kIntegerPiecePixels = 8 * kIntegerTileRowsMax;
 constexpr int64_t kPieceBlocks = 4;
 
 struct PixelLayer : IntegerConvolution {
   int64_t channel_numbers = 0;  // of a pixel of the widened image: its channels, made even
   int64_t pairs = 0;            // of a segment
   std::vector<int64_t> segments;
-  const int16_t* weights = nullptr;  // see PackWeights; depthwise: [tap][channel]
+  const int16_t* weights = nullptr;  // see PackPixelWeights; depthwise: [tap][channel]
   int16_t* image = nullptr;          // [padded lines, padded columns][channel_numbers]
   int32_t* sums = nullptr;           // of each thread
   int64_t thread_sums = 0;
@@ -118,17 +118,17 @@ class IntegerPixelKernel : public CpuKernel {
   void RunPieces(int64_t image) const {
     const int64_t parts = CeilDiv(layer_.blocks(), kPieceBlocks);
     const int64_t of_pixels = layer_.groups * parts;
-    const int64_t pieces = CeilDiv(layer_.pixels(), kPiecePixels) * of_pixels;
+    const int64_t pieces = CeilDiv(layer_.pixels(), kIntegerPiecePixels) * of_pixels;
     ForEachPart(threads_, pieces, [&](int64_t begin, int64_t end, int thread) {
       for (int64_t i = begin; i < end; ++i) {
-        RunPiece(image, i / of_pixels * kPiecePixels, i % of_pixels / parts,
+        RunPiece(image, i / of_pixels * kIntegerPiecePixels, i % of_pixels / parts,
                  i % parts * kPieceBlocks, layer_.sums + thread * layer_.thread_sums);
       }
     });
   }
 
   void RunPiece(int64_t image, int64_t first, int64_t group, int64_t block, int32_t* sums) const {
-    const int64_t last = std::min(first + kPiecePixels, layer_.pixels());
+    const int64_t last = std::min(first + kIntegerPiecePixels, layer_.pixels());
     const int64_t row_numbers = kPieceBlocks * IntegerBlockColumns();
     const int64_t blocks = std::min(kPieceBlocks, layer_.blocks() - block);
     for (int64_t i = 0; i < blocks; ++i) {
@@ -218,7 +218,7 @@ class WeightReader {
 
 // Blocks of columns as IntegerTile::right has them, [group][block][segment][pair][column][2], with
 // zeros behind the last column.
-absl::Status PackWeights(LoadContext* context, const Tensor& values, PixelLayer* layer) {
+absl::Status PackPixelWeights(LoadContext* context, const Tensor& values, PixelLayer* layer) {
   const int64_t columns = IntegerBlockColumns();
   const int64_t numbers = layer->groups * layer->blocks() * layer->block_numbers();
   PLAIT_ASSIGN_OR_RETURN(std::byte* const memory, context->AllocateWeights(numbers * 2));
@@ -267,8 +267,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadIntegerConvPixels(LoadContext* co
     PLAIT_RETURN_IF_ERROR(PackDepthwiseWeights(context, weights, &layer));
     layer.thread_sums = layer.groups;
   } else {
-    PLAIT_RETURN_IF_ERROR(PackWeights(context, weights, &layer));
-    layer.thread_sums = kPiecePixels * kPieceBlocks * IntegerBlockColumns();
+    PLAIT_RETURN_IF_ERROR(PackPixelWeights(context, weights, &layer));
+    layer.thread_sums = kIntegerPiecePixels * kPieceBlocks * IntegerBlockColumns();
   }
   // A number more: the pair of the last channel of a group may reach into what follows.
   PLAIT_ASSIGN_OR_RETURN(

@@ -172,7 +172,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadWidened(LoadContext* context, con
 }
 
 // A matrix's columns as rows.
-Tensor Transposed(const Tensor& matrix) {
+Tensor TransposedBytes(const Tensor& matrix) {
   const int64_t rows = matrix.type().shape[0];
   const int64_t columns = matrix.type().shape[1];
   std::string bytes(matrix.bytes().size(), '\0');
@@ -215,7 +215,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadBytes(LoadContext* context, const
   layer.channels = values.type().shape[1];
   layer.window[0].input = layer.source.type.elements() / layer.source_channels;
   layer.window[0].output = layer.window[0].input;
-  return MakeByteKernel(context, node, std::move(layer), Transposed(values));
+  return MakeByteKernel(context, node, std::move(layer), TransposedBytes(values));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-struct Window {
+struct LrnWindow {
   int64_t size = 1;  // in channels
   float alpha = 0;   // of one channel
   float beta = 0;
@@ -22,7 +22,7 @@ struct Window {
 // that they come from the first-level cache.
 class LrnKernel : public CpuKernel {
  public:
-  LrnKernel(int width, const ChannelPlanes& planes, const Window& window, const float* source,
+  LrnKernel(int width, const ChannelPlanes& planes, const LrnWindow& window, const float* source,
             float* result)
       : width_(width), planes_(planes), window_(window), source_(source), result_(result) {}
 
@@ -84,7 +84,7 @@ class LrnKernel : public CpuKernel {
 
   const int width_;
   const ChannelPlanes planes_;
-  const Window window_;
+  const LrnWindow window_;
   const float* const source_;
   float* const result_;
 };
@@ -98,7 +98,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadLrn(LoadContext* context) {
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], Format::kPlain));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, FindIn(context, node.outputs[0], Format::kPlain));
-  Window window;
+  LrnWindow window;
   window.size = node.attributes->Int("size", 1);
   window.alpha = node.attributes->Float("alpha", 1e-4f) / static_cast<float>(window.size);
   window.beta = node.attributes->Float("beta", 0.75f);

@@ -17,8 +17,6 @@
 namespace plait {
 namespace {
 
-// Weights up to here stay in the second cache beside a chunk's rows.
-constexpr int64_t kWeightsBytesMax = 512 << 10;
 constexpr int64_t kChunkBytesMax = 96 << 10;
 // All rows at once are no more than this, half of what the smallest scratch memory has room for: a
 // window of 7 x 7 makes 49 times the image.
@@ -37,7 +35,7 @@ absl::Status MadeRowsKernel::ChooseChunks(LoadContext* context) {
   const int64_t rows = parts_.shape.rows;
   const int64_t tile = parts_.product.tile_rows();
   apart_floats_ = RowFloatsApart(parts_.shape.depth, std::min(rows, tile));
-  is_by_rows_ = parts_.product.weights_bytes() <= kWeightsBytesMax ||
+  is_by_rows_ = parts_.product.weights_bytes() <= kCachedWeightsBytesMax ||
                 rows * apart_floats_ * 4 > kAllRowsBytesMax;
   // At least four chunks a thread, so that one that is ready sooner can help.
   const int64_t tile_bytes = tile * apart_floats_ * 4;

@@ -32,7 +32,7 @@ Matrix PlainMatrix(const Shape& shape) {
 }
 
 // A transposed matrix is read in place: the two axes change places, the bytes stay.
-Matrix Transposed(Matrix matrix) {
+Matrix TransposedView(Matrix matrix) {
   const size_t rank = matrix.shape.size();
   std::swap(matrix.shape[rank - 2], matrix.shape[rank - 1]);
   std::swap(matrix.strides[rank - 2], matrix.strides[rank - 1]);
@@ -46,8 +46,8 @@ Product GemmOf(const Graph& graph, const Node& node) {
   product.beta = node.attributes->Float("beta", 1.0f);
   product.left = PlainMatrix(graph.type(node.inputs[0]).shape);
   product.right = PlainMatrix(graph.type(node.inputs[1]).shape);
-  if (node.attributes->Int("transA", 0) != 0) product.left = Transposed(product.left);
-  if (node.attributes->Int("transB", 0) != 0) product.right = Transposed(product.right);
+  if (node.attributes->Int("transA", 0) != 0) product.left = TransposedView(product.left);
+  if (node.attributes->Int("transB", 0) != 0) product.right = TransposedView(product.right);
   product.result = graph.type(node.outputs[0]).shape;
   return product;
 }

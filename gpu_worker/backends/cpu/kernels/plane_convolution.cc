@@ -18,14 +18,15 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kStepBytes = PlaneLayer::kStepBytes;
 constexpr int64_t kPiecePixelsMax = 16;
 // An image may have an outlier for so many numbers, at most: one costs some fifty times as much as
 // a number in digits.
 constexpr int64_t kNumbersOfOutlier = 512;
 constexpr int64_t kOutliersMin = 8;
 
-int64_t PixelBytes(int64_t steps) { return steps > 1 ? (steps + 1) * kStepBytes : kStepBytes; }
+int64_t PixelBytes(int64_t steps) {
+  return steps > 1 ? (steps + 1) * PlaneLayer::kStepBytes : PlaneLayer::kStepBytes;
+}
 
 int64_t PaddedSize(const PlaneConvolution::Problem& problem, int axis) {
   return problem.pads_begin[axis] + problem.size[axis] + problem.pads_end[axis];
@@ -110,12 +111,13 @@ PlaneTile PlaneConvolution::TileShape() const {
     tile.block_steps.push_back(i * (is_column ? down : right));
   }
   if (is_column && problem_.window[0] == 1) {
-    SetDepth(tile, channel_steps_ * kStepBytes);
+    SetDepth(tile, channel_steps_ * PlaneLayer::kStepBytes);
   } else if (!is_column && problem_.window[0] > 1) {
     tile.repeats.push_back({static_cast<int>(problem_.window[0]), down});
   }
   if (channel_steps_ > 1 && (!is_column || problem_.window[0] > 1)) {
-    tile.repeats.push_back({static_cast<int>(channel_steps_), static_cast<int32_t>(kStepBytes)});
+    tile.repeats.push_back(
+        {static_cast<int>(channel_steps_), static_cast<int32_t>(PlaneLayer::kStepBytes)});
   }
   if (chunk_blocks_ < layer_->weights().blocks()) {
     // Of the next block, an equal share with each tile that uses this one.

@@ -18,7 +18,6 @@ namespace plait {
 namespace {
 
 constexpr int64_t kBlockRows = 32;
-constexpr int64_t kStepBytes = PlaneLayer::kStepBytes;
 // A row may have an outlier for so many numbers, at most: one costs some fifty times as much as a
 // number in digits.
 constexpr int64_t kDepthOfOutlier = 256;
@@ -63,12 +62,12 @@ void PlaneProduct::ChooseChunks() {
 }
 
 absl::Status PlaneProduct::AllocateMemory(LoadContext* context) {
-  row_bytes_ = (steps_ + 1) * kStepBytes;
+  row_bytes_ = (steps_ + 1) * PlaneLayer::kStepBytes;
   plane_bytes_ = (is_by_rows_ ? chunk_rows_ : problem_.rows) * row_bytes_;
   PlaneTile tile;
   tile.left_row_bytes = static_cast<int32_t>(row_bytes_);
   tile.left_plane_bytes = static_cast<int32_t>(plane_bytes_);
-  SetDepth(tile, steps_ * kStepBytes);
+  SetDepth(tile, steps_ * PlaneLayer::kStepBytes);
   if (!is_by_rows_) {
     // Of the next block, an equal share with each tile that uses this one.
     const int64_t tiles = CeilDiv(std::min(problem_.rows, chunk_rows_), kBlockRows);

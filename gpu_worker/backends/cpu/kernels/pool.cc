@@ -14,7 +14,7 @@ struct PoolWindow {
 };
 
 // The padding behind is what makes the output as large as it is: rounding up adds to the model's.
-PoolWindow WindowOf(const Node& node, const Shape& input, const Shape& output) {
+PoolWindow PoolWindowOf(const Node& node, const Shape& input, const Shape& output) {
   const std::vector<int64_t> kernel = node.attributes->Ints("kernel_shape");
   const std::vector<int64_t> strides = node.attributes->Ints("strides");
   const std::vector<int64_t> pads = node.attributes->Ints("pads");
@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPool(LoadContext* context) {
                          DescribeTensor(source.type.shape, format));
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t result_description,
                          DescribeTensor(result.type.shape, format));
-  const PoolWindow window = WindowOf(node, source.type.shape, result.type.shape);
+  const PoolWindow window = PoolWindowOf(node, source.type.shape, result.type.shape);
   dnnl_pooling_desc_t operation;
   PLAIT_RETURN_IF_ERROR(OnednnStatus(
       dnnl_pooling_forward_desc_init(&operation, dnnl_forward_inference, AlgorithmOf(node),

@@ -18,7 +18,7 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kChunkBlocksMax = 8;
+constexpr int64_t kRnnChunkBlocksMax = 8;
 
 // A direction of the layer.
 struct Direction {
@@ -60,7 +60,7 @@ class RnnLayerKernel : public CpuKernel {
         directions_(std::move(directions)),
         runner_(width),
         chunk_blocks_(std::clamp<int64_t>(directions_[0].product.blocks() / (int64_t{4} * width), 1,
-                                          kChunkBlocksMax)) {}
+                                          kRnnChunkBlocksMax)) {}
 
   absl::Status Run() override {
     PLAIT_RETURN_IF_ERROR(input_product_->Run());
@@ -280,11 +280,12 @@ absl::StatusOr<Direction> LoadDirection(LoadContext* context, const Node& node, 
                                  .columns = hidden,
                                  .right_row_floats = 1,
                                  .right_column_floats = hidden};
-  PLAIT_ASSIGN_OR_RETURN(FmaProduct product, FmaProduct::Load(context, shape,
-                                                              {.matrices = rnn.kind.gates,
-                                                               .matrix_floats = hidden * hidden,
-                                                               .blocks_together = kChunkBlocksMax},
-                                                              make));
+  PLAIT_ASSIGN_OR_RETURN(FmaProduct product,
+                         FmaProduct::Load(context, shape,
+                                          {.matrices = rnn.kind.gates,
+                                           .matrix_floats = hidden * hidden,
+                                           .blocks_together = kRnnChunkBlocksMax},
+                                          make));
   PLAIT_RETURN_IF_ERROR(product.AddRows(rnn.layer.batch));
   Direction direction = {std::move(product), RnnCell(rnn, node.op, *node.attributes, number)};
   if (node.op == OpKind::kGRU && !direction.cell.has_reset()) {

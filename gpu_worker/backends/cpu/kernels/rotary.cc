@@ -12,7 +12,7 @@
 namespace plait {
 namespace {
 
-struct Operands {
+struct RotaryOperands {
   Operand source;
   Operand cosines;
   Operand sines;
@@ -23,7 +23,7 @@ struct Operands {
 // Heads of tokens, each turned on its own by the row of angles of its token.
 class RotaryKernel : public CpuKernel {
  public:
-  RotaryKernel(int width, const RotaryShape& shape, const Operands& operands)
+  RotaryKernel(int width, const RotaryShape& shape, const RotaryOperands& operands)
       : width_(width), shape_(shape), operands_(operands) {}
 
   // All positions are checked before anything is written, so that the threads need not report.
@@ -73,7 +73,7 @@ class RotaryKernel : public CpuKernel {
 
   const int width_;
   const RotaryShape shape_;
-  const Operands operands_;
+  const RotaryOperands operands_;
 };
 
 }  // namespace
@@ -83,7 +83,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadRotary(LoadContext* context) {
   const std::vector<NodeId>& nodes = context->kernel().nodes;
   if (nodes.size() != 1 || !kRotaryOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
-  Operands operands;
+  RotaryOperands operands;
   PLAIT_ASSIGN_OR_RETURN(operands.source, FindIn(context, node.inputs[0], Format::kPlain));
   PLAIT_ASSIGN_OR_RETURN(operands.cosines,
                          FindIn(context, node.inputs[kRotaryCosines], Format::kPlain));

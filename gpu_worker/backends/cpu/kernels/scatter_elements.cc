@@ -13,7 +13,7 @@
 namespace plait {
 namespace {
 
-struct Operands {
+struct ScatterOperands {
   Operand data;
   Operand indices;
   Operand updates;
@@ -25,7 +25,7 @@ struct Operands {
 // keep their order.
 class ScatterElementsKernel : public CpuKernel {
  public:
-  ScatterElementsKernel(int width, const Operands& operands, int axis, Meeting meeting)
+  ScatterElementsKernel(int width, const ScatterOperands& operands, int axis, Meeting meeting)
       : width_(width), operands_(operands), meeting_(meeting) {
     const Shape& shape = operands.indices.type.shape;
     const Shape strides = RowMajorStrides(shape);
@@ -112,7 +112,7 @@ class ScatterElementsKernel : public CpuKernel {
   }
 
   const int width_;
-  const Operands operands_;
+  const ScatterOperands operands_;
   const Meeting meeting_;
   std::vector<OuterAxis> outer_;
   int64_t lines_ = 1;
@@ -129,7 +129,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadScatterElements(LoadContext* cont
   const std::vector<NodeId>& nodes = context->kernel().nodes;
   if (nodes.size() != 1 || !kScatterElementsOffer.runs(graph, nodes[0])) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
-  Operands operands;
+  ScatterOperands operands;
   PLAIT_ASSIGN_OR_RETURN(operands.data, FindIn(context, node.inputs[0], Format::kPlain));
   PLAIT_ASSIGN_OR_RETURN(operands.indices,
                          FindIn(context, node.inputs[kScatterIndices], Format::kPlain));

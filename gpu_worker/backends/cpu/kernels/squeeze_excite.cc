@@ -27,7 +27,7 @@ constexpr int64_t kDepthPartsMax = 8;
 constexpr int64_t kDepthPartMin = 32;
 
 // Of a thread, that stay in its second cache.
-constexpr int64_t kWeightsBytesMax = 384 << 10;
+constexpr int64_t kThreadWeightsBytesMax = 384 << 10;
 
 // What the gate is repeated up to, so that a call of a loop has more to do than a pixel.
 constexpr int64_t kGateFloats = 1024;
@@ -61,7 +61,7 @@ class SqueezeExciteKernel : public CpuKernel {
         chunks_(CeilDiv(p_.pixels, chunk_pixels_)),
         repeats_(std::clamp<int64_t>(kGateFloats / p_.channels, 1, chunk_pixels_)),
         excite_stays_(p_.squeeze.product.weights_bytes() + p_.excite.product.weights_bytes() <=
-                      width * kWeightsBytesMax) {}
+                      width * kThreadWeightsBytesMax) {}
 
   absl::Status Prepare(LoadContext* context) {
     PLAIT_ASSIGN_OR_RETURN(sums_, ScratchOf<float>(context, p_.images * chunks_ * p_.channels));

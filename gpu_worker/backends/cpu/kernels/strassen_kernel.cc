@@ -18,7 +18,7 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kChunkBlocksMax = 4;
+constexpr int64_t kStrassenChunkBlocksMax = 4;
 // Of what a product has on its left in a band, which is used for several blocks of columns; all
 // weights are read once for each band.
 constexpr int64_t kLeftBytesMax = 256 << 10;
@@ -31,8 +31,8 @@ int64_t BlocksOfChunk(int64_t blocks, int width) {
   const auto most_of_thread = [&](int64_t together) {
     return CeilDiv(CeilDiv(blocks, together), width) * together;
   };
-  int64_t best = kChunkBlocksMax;
-  for (int64_t together = kChunkBlocksMax; together > 0; --together) {
+  int64_t best = kStrassenChunkBlocksMax;
+  for (int64_t together = kStrassenChunkBlocksMax; together > 0; --together) {
     if (most_of_thread(together) < most_of_thread(best)) best = together;
   }
   return best;

@@ -15,7 +15,7 @@ namespace {
 
 // Sums of so many products each are added up one after the other: a long sum of halves would lose
 // twice what a serial sum of the whole row does.
-constexpr int64_t kPartDepth = 64;
+constexpr int64_t kStrassenPartDepth = 64;
 
 // The products whose right sides are one quarter each.
 constexpr int kOf00 = 1;
@@ -103,7 +103,7 @@ absl::StatusOr<StrassenWeights> StrassenWeights::Load(LoadContext* context,
                                                                 .depth = weights.half_depth_,
                                                                 .columns = weights.half_columns_},
                                                                {.matrices = kStrassenProducts,
-                                                                .part_depth = kPartDepth,
+                                                                .part_depth = kStrassenPartDepth,
                                                                 .blocks_together = blocks_together},
                                                                read));
   if (!are_finite) return context->Refuse();

@@ -12,7 +12,7 @@ bool RunsAttention(const Graph& graph, NodeId node) {
   return IsOneOf(graph, node, {OpKind::kAttention}) && ParseAttention(graph, {node}).has_value();
 }
 
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> AttentionGroups(const Graph& graph, NodeId node) {
   std::vector<NodeId> group = GrowAttention(graph, node);
   if (group.size() < 2) return {};
   return {std::move(group)};
@@ -24,7 +24,7 @@ const FamilyOffer kAttentionOffer = {
     .name = "attention",
     .runs = RunsAttention,
     .instruction_set = "avx2",
-    .grow = Grow,
+    .grow = AttentionGroups,
     .formats = PlainRow,
     .worth_dividing = HasManyFlops,
 };

@@ -27,7 +27,7 @@ std::vector<FormatRow> FormatsOfConv(const Graph& graph, absl::Span<const NodeId
 }
 
 // Row-major convolutions copy into the order that they compute in, and back.
-double ExpectedShare(const Kernel& kernel) {
+double ExpectedConvShare(const Kernel& kernel) {
   return kernel.output_formats[0] == Format::kPlain ? 0.3 : 0.7;
 }
 
@@ -39,7 +39,7 @@ const FamilyOffer kConvOffer = {
     .grow = GrowBehind<RunsConv>,
     .formats = FormatsOfConv,
     .variants = NameOfFormat,
-    .expected_share = ExpectedShare,
+    .expected_share = ExpectedConvShare,
     .worth_dividing = HasManyFlops,
 };
 

@@ -9,9 +9,6 @@
 namespace plait {
 namespace {
 
-// The loops work on whole vectors of channels.
-constexpr int64_t kChannelsMin = 16;
-
 // Source times result channels: 36 numbers for each are 300 MB.
 constexpr int64_t kWeightsMax = int64_t{1} << 21;
 
@@ -28,7 +25,8 @@ bool RunsConvWinograd(const Graph& graph, NodeId id) {
   const Shape& weights = graph.input_type(id, 1).shape;
   return attributes.Int("group", 1) == 1 && AreOnes(attributes.Ints("strides")) &&
          AreOnes(attributes.Ints("dilations")) && weights[2] == 3 && weights[3] == 3 &&
-         std::min(weights[0], weights[1]) >= kChannelsMin && weights[0] * weights[1] <= kWeightsMax;
+         std::min(weights[0], weights[1]) >= kLoopChannelsMin &&
+         weights[0] * weights[1] <= kWeightsMax;
 }
 
 // By the extent of a tile. With tiles of 4 x 4 a layer of many channels reads four times the

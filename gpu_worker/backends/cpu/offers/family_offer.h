@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ namespace plait {
 //
 // A family's kernels load by the same functions that offer them (kernels/<family>.cc asks
 // k<Family>Offer.runs), so that what is offered always loads.
+
+// Loops over images take whole vectors of channels.
+inline constexpr int64_t kLoopChannelsMin = 16;
 
 // What numbers are written as before they are multiplied: see microkernel/plane_tile.h.
 enum class Planes { kNone, kDigits, kBf16 };

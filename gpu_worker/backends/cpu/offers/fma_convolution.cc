@@ -10,13 +10,13 @@ namespace plait {
 namespace {
 
 // A block of columns has twice as many.
-constexpr int64_t kColumnsMin = 16;
+constexpr int64_t kFmaColumnsMin = 16;
 
 }  // namespace
 
 bool IsFmaConvolution(const Graph& graph, NodeId id) {
   return IsImageConvolution(graph, id) && graph.node(id).attributes->Int("group", 1) == 1 &&
-         graph.output_type(id).shape[1] >= kColumnsMin;
+         graph.output_type(id).shape[1] >= kFmaColumnsMin;
 }
 
 std::optional<FmaConvolution> NormalizedConvolutionAt(const Graph& graph, NodeId id) {

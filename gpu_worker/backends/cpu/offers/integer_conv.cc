@@ -30,7 +30,7 @@ bool RunsIntegerConv(const Graph& graph, NodeId node) {
 }
 
 // Row-major images are gathered number by number.
-double ExpectedShare(const Kernel& kernel) {
+double ExpectedIntegerConvShare(const Kernel& kernel) {
   const bool by_pixels =
       !kernel.input_formats.empty() && kernel.input_formats[0] == Format::kChannelsLast;
   return by_pixels ? 1.0 : 0.25;
@@ -43,7 +43,7 @@ const FamilyOffer kIntegerConvOffer = {
     .runs = RunsIntegerConv,
     .grow = GrowBounds<RunsIntegerConv>,
     .formats = SpatialRows,
-    .expected_share = ExpectedShare,
+    .expected_share = ExpectedIntegerConvShare,
     .worth_dividing = HasManyFlops,
 };
 

@@ -29,13 +29,13 @@ struct ConvolutionShape {
 constexpr int64_t kDepthMax = 40000;
 constexpr int64_t kPlaneNumbersMax = int64_t{64} << 20;  // of three planes of the rows
 constexpr int64_t kMultiplicationsMin = int64_t{1} << 20;
-constexpr int64_t kColumnsMin = 16;
+constexpr int64_t kPlaneColumnsMin = 16;
 constexpr int64_t kDepthMin = 16;
 
 // Whether a product is large enough that writing its rows as planes does not cost more than is
 // gained, and small enough that sums of digits fit into int32 and the planes into scratch memory.
 bool IsWorthProduct(const ProductShape& shape) {
-  if (shape.depth < kDepthMin || shape.depth > kDepthMax || shape.columns < kColumnsMin) {
+  if (shape.depth < kDepthMin || shape.depth > kDepthMax || shape.columns < kPlaneColumnsMin) {
     return false;
   }
   if (shape.rows <= 0 || shape.rows > kPlaneNumbersMax / (3 * (shape.depth + 128))) return false;
@@ -47,7 +47,7 @@ bool IsWorthConvolution(const ConvolutionShape& shape) {
   const int64_t channels = (shape.channels + 63) / 64 * 64;
   if (shape.channels < kDepthMin || shape.window > kDepthMax / channels) return false;
   if (shape.padded_pixels > kPlaneNumbersMax / (3 * (channels + 64))) return false;
-  return shape.result_channels >= kColumnsMin &&
+  return shape.result_channels >= kPlaneColumnsMin &&
          shape.result_pixels * shape.channels * shape.window >=
              kMultiplicationsMin / shape.result_channels;
 }

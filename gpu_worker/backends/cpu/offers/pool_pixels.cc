@@ -7,14 +7,11 @@
 namespace plait {
 namespace {
 
-// The loops work on whole vectors of channels.
-constexpr int64_t kChannelsMin = 16;
-
 bool RunsPoolPixels(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kAveragePool, OpKind::kMaxPool})) return false;
   const Node& node = graph.node(id);
   return HasOneReadOutput(graph, node) && AllFloat32(graph, id) && HasExplicitPadding(node) &&
-         IsSpatial(graph, id) && graph.input_type(id, 0).shape[1] >= kChannelsMin;
+         IsSpatial(graph, id) && graph.input_type(id, 0).shape[1] >= kLoopChannelsMin;
 }
 
 // Not behind a bias, which the loops do not begin with.

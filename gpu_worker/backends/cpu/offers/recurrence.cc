@@ -6,7 +6,7 @@
 namespace plait {
 namespace {
 
-std::vector<std::vector<NodeId>> Grow(const Graph& graph, NodeId node) {
+std::vector<std::vector<NodeId>> RecurrenceGroups(const Graph& graph, NodeId node) {
   std::vector<NodeId> group = GrowRecurrence(graph, node);
   if (group.empty()) return {};
   return {std::move(group)};
@@ -23,7 +23,7 @@ bool WorthDividing(const Graph& graph, const Kernel& kernel) {
 
 const FamilyOffer kRecurrenceOffer = {
     .name = "recurrence",
-    .grow = Grow,
+    .grow = RecurrenceGroups,
     .formats = PlainRow,
     .worth_dividing = WorthDividing,
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/groups/format_rows.h"
 #include "gpu_worker/backends/groups/node_checks.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -18,9 +19,6 @@
 
 namespace plait {
 namespace {
-
-// Loops take whole vectors of channels.
-constexpr int64_t kChannelsMin = 16;
 
 // The product of rows that a layer is. A view may have made pixels of the images, and then the rows
 // are not those that lie in memory.
@@ -88,7 +86,7 @@ class Walk {
 
 bool IsPooled(const Graph& graph, NodeId node) {
   return IsOneOf(graph, node, {OpKind::kGlobalAveragePool}) && AllFloat32(graph, node) &&
-         IsSpatial(graph, node) && graph.input_type(node, 0).shape[1] >= kChannelsMin;
+         IsSpatial(graph, node) && graph.input_type(node, 0).shape[1] >= kLoopChannelsMin;
 }
 
 // The node that multiplies the image by the gate, and is all that reads it.

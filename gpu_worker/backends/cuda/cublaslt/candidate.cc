@@ -31,8 +31,8 @@ void* AnyAlignedAddress() { return reinterpret_cast<void*>(uintptr_t{256}); }
 
 // Reads an attribute of an algorithm's configuration; 0 if the library does not know it.
 template <class Value>
-Value ReadConfig(const CublasLtLibrary& library, const cublasLtMatmulAlgo_t& algorithm,
-                 cublasLtMatmulAlgoConfigAttributes_t attribute) {
+Value ReadAlgorithmConfig(const CublasLtLibrary& library, const cublasLtMatmulAlgo_t& algorithm,
+                          cublasLtMatmulAlgoConfigAttributes_t attribute) {
   Value value = 0;
   size_t written = 0;
   library.algo_get(&algorithm, attribute, &value, sizeof(value), &written);
@@ -69,9 +69,10 @@ std::vector<std::string> NotesOf(const CublasLtCall& call, const cublasLtMatmulA
   const CublasLtLibrary& library = *call.library;
   const uint64_t flags = NumericalFlags(library, algorithm);
   const cudaDataType_t type = call.product.type;
-  const bool splits = ReadConfig<int32_t>(library, algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM) > 1;
+  const bool splits =
+      ReadAlgorithmConfig<int32_t>(library, algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM) > 1;
   const auto scheme =
-      ReadConfig<uint32_t>(library, algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+      ReadAlgorithmConfig<uint32_t>(library, algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
   std::vector<std::string> notes;
   if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0) notes.push_back("tensor_core");
   // Reading halves is no rounding where they are stored as such.
@@ -343,10 +344,10 @@ Result<std::vector<std::unique_ptr<Candidate>>> ListCublasLtCandidates(
 std::string CublasLtAlgorithmName(const CublasLtLibrary& library,
                                   const cublasLtMatmulAlgo_t& algorithm) {
   const auto wide = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
-    return std::to_string(ReadConfig<uint32_t>(library, algorithm, attribute));
+    return std::to_string(ReadAlgorithmConfig<uint32_t>(library, algorithm, attribute));
   };
   const auto narrow = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
-    return std::to_string(ReadConfig<uint16_t>(library, algorithm, attribute));
+    return std::to_string(ReadAlgorithmConfig<uint16_t>(library, algorithm, attribute));
   };
   return "algo" + wide(CUBLASLT_ALGO_CONFIG_ID) + "/tile" + wide(CUBLASLT_ALGO_CONFIG_TILE_ID) +
          ",stages" + wide(CUBLASLT_ALGO_CONFIG_STAGES_ID) + ",splitk" +

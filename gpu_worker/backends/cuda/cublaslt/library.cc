@@ -5,7 +5,7 @@
 namespace plait::cuda {
 namespace {
 
-const CublasLtLibrary* used = nullptr;  // in the place of the process's
+const CublasLtLibrary* used_cublaslt = nullptr;  // in the place of the process's
 
 // The soname pins version 13, whose enumerations the headers have; the path helps where the
 // toolkit's folder is not among the loader's.
@@ -39,7 +39,7 @@ Result<CublasLtLibrary> Open() {
 }
 
 // NOT_INITIALIZED is what cublasLtCreate says on a machine without a GPU.
-ErrorCode CodeOf(cublasStatus_t status) {
+ErrorCode CublasCodeOf(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_NOT_INITIALIZED:
       return ErrorCode::kUnavailable;
@@ -58,10 +58,10 @@ ErrorCode CodeOf(cublasStatus_t status) {
 
 }  // namespace
 
-void CublasLtLibrary::Use(const CublasLtLibrary* library) { used = library; }
+void CublasLtLibrary::Use(const CublasLtLibrary* library) { used_cublaslt = library; }
 
 Result<const CublasLtLibrary*> CublasLtLibrary::Get() {
-  if (used != nullptr) return used;
+  if (used_cublaslt != nullptr) return used_cublaslt;
   // A static is opened once, also when several threads come first.
   static const Result<CublasLtLibrary> library = Open();
   if (!library.ok()) return library.error();
@@ -70,7 +70,7 @@ Result<const CublasLtLibrary*> CublasLtLibrary::Get() {
 
 Status CublasLtLibrary::Check(cublasStatus_t status, const std::string& what) const {
   if (status == CUBLAS_STATUS_SUCCESS) return Ok();
-  return Error{CodeOf(status), what + ": " + get_status_string(status)};
+  return Error{CublasCodeOf(status), what + ": " + get_status_string(status)};
 }
 
 Result<cublasLtHandle_t> ProcessCublasLtHandle(const CublasLtLibrary& library) {

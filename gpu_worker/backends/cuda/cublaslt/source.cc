@@ -14,8 +14,9 @@ namespace {
 
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
-Result<Candidates> Enumerate(const Problem& problem, Precision precision, MemoryLayout layout,
-                             const OperandAlignment& alignment, const CudaDevice& device) {
+Result<Candidates> EnumerateCublasLt(const Problem& problem, Precision precision,
+                                     MemoryLayout layout, const OperandAlignment& alignment,
+                                     const CudaDevice& device) {
   if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
   PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(alignment, precision));
   const std::optional<CublasLtProduct> product = DescribeProduct(problem, precision, layout);
@@ -38,6 +39,6 @@ Result<Candidates> Enumerate(const Problem& problem, Precision precision, Memory
 
 }  // namespace
 
-const CandidateSource kCublasLtSource = {.name = "cublaslt", .enumerate = Enumerate};
+const CandidateSource kCublasLtSource = {.name = "cublaslt", .enumerate = EnumerateCublasLt};
 
 }  // namespace plait::cuda

@@ -6,7 +6,7 @@ namespace plait::cuda {
 namespace {
 
 // The address that `operands` has for a binding, null when it has none.
-void* AddressOf(int64_t binding, const Operands& operands) {
+void* BindingAddress(int64_t binding, const Operands& operands) {
   // cuDNN takes every address as one that it may write to, and writes to outputs only.
   const auto address = [](const void* pointer) { return const_cast<void*>(pointer); };
   switch (binding) {
@@ -99,7 +99,7 @@ Status CudnnCandidate::Bind(const Operands& operands) {
     if (tensor.is_virtual) continue;
     if (tensor.by_value) constants_.push_back(*tensor.by_value);
     void* const address =
-        tensor.by_value ? &constants_.back() : AddressOf(tensor.binding, operands);
+        tensor.by_value ? &constants_.back() : BindingAddress(tensor.binding, operands);
     if (address == nullptr) {
       return Error{ErrorCode::kInvalid,
                    name() + ": no operand for tensor " + std::to_string(tensor.binding)};

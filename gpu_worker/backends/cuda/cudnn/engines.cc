@@ -120,8 +120,8 @@ std::string NameOf(int64_t engine, const std::map<int, int64_t>& knobs) {
   return name;
 }
 
-Result<CudnnEngineConfig> ReadConfig(const CudnnLibrary& library, CudnnDescriptor config,
-                                     const std::vector<CudnnDescriptor>& knob_choices) {
+Result<CudnnEngineConfig> ReadEngineConfig(const CudnnLibrary& library, CudnnDescriptor config,
+                                           const std::vector<CudnnDescriptor>& knob_choices) {
   CudnnDescriptor engine(library, CUDNN_BACKEND_ENGINE_DESCRIPTOR, "engine");
   PLAIT_CUDA_RETURN_IF_ERROR(engine.status());
   // cuDNN fills the engine that it is given; it does not make one.
@@ -172,7 +172,7 @@ Status AppendHeuristic(const CudnnLibrary& library, const CudnnDescriptor& opera
   const size_t usable = std::min(results.size(), static_cast<size_t>(filled.value()));
   for (size_t i = 0; i < usable; ++i) {
     Result<CudnnEngineConfig> config =
-        ReadConfig(library, std::move(results[i]), knob_choices.value());
+        ReadEngineConfig(library, std::move(results[i]), knob_choices.value());
     if (!config.ok()) return config.error();
     configs->push_back(std::move(config).value());
   }

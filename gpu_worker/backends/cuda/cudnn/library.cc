@@ -9,11 +9,11 @@
 namespace plait::cuda {
 namespace {
 
-const CudnnLibrary* used = nullptr;  // in the place of the process's
+const CudnnLibrary* used_cudnn = nullptr;  // in the place of the process's
 
 // cuDNN 9 groups its status codes by thousands: 1000 not initialized or a part is missing, 2000 bad
 // parameters, 3000 not supported, 4000 internal, 5000 execution failed.
-ErrorCode CodeOf(cudnnStatus_t status) {
+ErrorCode CudnnCodeOf(cudnnStatus_t status) {
   switch (CUDNN_STATUS_CATEGORY(static_cast<int>(status))) {
     case 1000:
       return ErrorCode::kUnavailable;
@@ -56,10 +56,10 @@ Result<CudnnLibrary> CudnnLibrary::Open(std::initializer_list<const char*> cubla
   return library;
 }
 
-void CudnnLibrary::Use(const CudnnLibrary* library) { used = library; }
+void CudnnLibrary::Use(const CudnnLibrary* library) { used_cudnn = library; }
 
 Result<const CudnnLibrary*> CudnnLibrary::Get() {
-  if (used != nullptr) return used;
+  if (used_cudnn != nullptr) return used_cudnn;
   static const Result<CudnnLibrary> library =
       Open({"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13"},
            {"libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.9"});
@@ -83,7 +83,7 @@ Status CudnnLibrary::Check(cudnnStatus_t status, const std::string& what) const 
   for (char& letter : message) {
     if (letter == '\n') letter = ' ';
   }
-  return Error{CodeOf(status), message};
+  return Error{CudnnCodeOf(status), message};
 }
 
 namespace {

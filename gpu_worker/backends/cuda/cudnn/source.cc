@@ -16,8 +16,8 @@ namespace {
 
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
-Result<Candidates> Enumerate(const Problem& problem, Precision precision, MemoryLayout layout,
-                             const OperandAlignment& alignment, const CudaDevice& device) {
+Result<Candidates> EnumerateCudnn(const Problem& problem, Precision precision, MemoryLayout layout,
+                                  const OperandAlignment& alignment, const CudaDevice& device) {
   // First of all, since the patterns rely on sizes that fit together.
   if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
   PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(alignment, precision));
@@ -46,6 +46,6 @@ Result<Candidates> Enumerate(const Problem& problem, Precision precision, Memory
 
 }  // namespace
 
-const CandidateSource kCudnnSource = {.name = "cudnn", .enumerate = Enumerate};
+const CandidateSource kCudnnSource = {.name = "cudnn", .enumerate = EnumerateCudnn};
 
 }  // namespace plait::cuda

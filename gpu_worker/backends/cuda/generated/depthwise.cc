@@ -9,7 +9,7 @@ namespace {
 
 using Kind = KernelArgument::Kind;
 
-constexpr int kThreads = 128;
+constexpr int kDepthwiseThreads = 128;
 
 // One thread for kPixels neighbours in a row of the output, of kWidth channels (NHWC) or one
 // channel (NCHW).
@@ -18,7 +18,7 @@ constexpr int kThreads = 128;
 // neighbouring strips of a row. The weights need no second form: with one channel per group KCRS
 // and KRSC are the same bytes. The work per element is r * s multiply-adds, too little for tensor
 // cores.
-constexpr const char* kSource = R"(
+constexpr const char* kDepthwiseSource = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   constexpr int kStrips = (kOutputW + kPixels - 1) / kPixels;
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
@@ -85,7 +85,7 @@ $BIAS$$RESIDUAL$      sum[p][j] = $ACTIVATION$(sum[p][j]);
 }
 )";
 
-GeneratedKernel Kernel(const ConvProblem& p, int width, int pixels, bool channels_last) {
+GeneratedKernel DepthwiseKernel(const ConvProblem& p, int width, int pixels, bool channels_last) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}};
   if (p.bias) kernel.arguments.push_back({Kind::kBias});
@@ -93,11 +93,11 @@ GeneratedKernel Kernel(const ConvProblem& p, int width, int pixels, bool channel
   kernel.arguments.push_back({Kind::kOutput, 0});
   kernel.variant = "v" + std::to_string(width) + "/p" + std::to_string(pixels);
   const int64_t work = p.n * p.c / width * p.output_h() * CeilDivide(p.output_w(), pixels);
-  kernel.block = {kThreads, 1, 1};
-  kernel.grid = {static_cast<unsigned>(CeilDivide(work, kThreads)), 1, 1};
+  kernel.block = {kDepthwiseThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(work, kDepthwiseThreads)), 1, 1};
   kernel.source = Constants({{"kWidth", width},
                              {"kPixels", pixels},
-                             {"kThreads", kThreads},
+                             {"kThreads", kDepthwiseThreads},
                              {"kBatch", p.n},
                              {"kChannels", p.c},
                              {"kH", p.h},
@@ -113,16 +113,17 @@ GeneratedKernel Kernel(const ConvProblem& p, int width, int pixels, bool channel
                              {"kOutputH", p.output_h()},
                              {"kOutputW", p.output_w()},
                              {"kChannelsLast", channels_last ? 1 : 0}});
-  kernel.source += Replace(
-      kSource, {{"PARAMETERS", Parameters(kernel.arguments)},
-                {"PROLOGUE", p.prologue_relu ? "Relu" : ""},
-                {"BIAS", p.bias ? "      sum[p][j] += ToFloat(bias[channel + j]);\n" : ""},
-                {"RESIDUAL", p.residual ? "      sum[p][j] += ToFloat(residual[e + j]);\n" : ""},
-                {"ACTIVATION", ActivationFunction(p.activation)}});
+  kernel.source +=
+      Replace(kDepthwiseSource,
+              {{"PARAMETERS", Parameters(kernel.arguments)},
+               {"PROLOGUE", p.prologue_relu ? "Relu" : ""},
+               {"BIAS", p.bias ? "      sum[p][j] += ToFloat(bias[channel + j]);\n" : ""},
+               {"RESIDUAL", p.residual ? "      sum[p][j] += ToFloat(residual[e + j]);\n" : ""},
+               {"ACTIVATION", ActivationFunction(p.activation)}});
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
+std::vector<GeneratedKernel> GenerateDepthwise(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<ConvProblem>(&problem);
   // 169: a 13 x 13 window; beyond it the unrolled text gets too long.
   if (p == nullptr || p->groups != p->c || p->k != p->c || p->c == 1 || p->r * p->s > 169) {
@@ -136,7 +137,7 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   for (int width = widest; width >= std::max(1, widest / 4); width /= 2) {
     for (int pixels : {1, 2, 4}) {
       if (pixels > p->output_w()) continue;
-      kernels.push_back(Kernel(*p, width, pixels, channels_last));
+      kernels.push_back(DepthwiseKernel(*p, width, pixels, channels_last));
       // Of 100 convolutions of nasnet_mobile none was the fastest with more for a thread.
       const int64_t threads = p->n * p->c * p->output_h() * p->output_w() / (width * pixels);
       kernels.back().is_listed = width * pixels <= 2 || threads >= kThreadsToFill;
@@ -148,6 +149,6 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
 }  // namespace
 
 extern const GeneratedFamily kGeneratedDepthwise;
-const GeneratedFamily kGeneratedDepthwise = {"depthwise", Generate};
+const GeneratedFamily kGeneratedDepthwise = {"depthwise", GenerateDepthwise};
 
 }  // namespace plait::cuda

@@ -10,18 +10,11 @@ namespace {
 
 using Kind = KernelArgument::Kind;
 
-constexpr int kThreads = 256;
-
 // The problem in memory order: dimensions that lie next to each other in every operand are one.
 struct Flat {
   std::vector<int64_t> shape;
   std::vector<std::vector<int64_t>> inputs;  // each of the shape's rank, 1 where it broadcasts
 };
-
-std::vector<int64_t> InMemoryOrder(const std::vector<int64_t>& shape, MemoryLayout layout) {
-  if (shape.size() != 4 || layout != MemoryLayout::kNhwc) return shape;
-  return {shape[0], shape[2], shape[3], shape[1]};
-}
 
 // By an example in NCHW: shape {8,16,4,4} with inputs {8,16,4,4} and {16,1,1}. The last two
 // dimensions join, the others do not, since the second input spreads over some of them only:
@@ -56,7 +49,7 @@ Flat Flatten(const ElementwiseProblem& p, MemoryLayout layout) {
 }
 
 // Where input `i` has the element at flat place `e` of the output.
-std::string OffsetSource(const Flat& flat, size_t input) {
+std::string InputOffsetSource(const Flat& flat, size_t input) {
   if (flat.inputs[input] == flat.shape) return "e";
   std::string text;
   int64_t output_stride = 1, input_stride = 1;
@@ -74,15 +67,15 @@ std::string OffsetSource(const Flat& flat, size_t input) {
 
 // One thread for kWidth neighbours in memory: every operand that does not broadcast is read along
 // memory, once. One that spreads over the last dimension is one number for the whole vector.
-GeneratedKernel Kernel(const Problem& problem, const Flat& flat, const std::string& expression,
-                       int width) {
+GeneratedKernel ElementwiseKernel(const Problem& problem, const Flat& flat,
+                                  const std::string& expression, int width) {
   GeneratedKernel kernel;
   std::string loads, names;
   for (size_t i = 0; i < flat.inputs.size(); ++i) {
     const ElementType type = InputType(problem, i);
     const bool floats = type == ElementType::kFloat;
     kernel.arguments.push_back({Kind::kInput, static_cast<int>(i), type});
-    const std::string n = std::to_string(i), offset = OffsetSource(flat, i);
+    const std::string n = std::to_string(i), offset = InputOffsetSource(flat, i);
     const bool spread = width > 1 && flat.inputs[i].back() == 1;
     loads += std::string("  ") + HeldName(type) + " a" + n + "[kWidth];\n";
     if (spread) {
@@ -99,10 +92,11 @@ GeneratedKernel Kernel(const Problem& problem, const Flat& flat, const std::stri
   kernel.arguments.push_back({Kind::kOutput, 0, result});
   const int64_t vectors = ElementCount(flat.shape) / width;
   kernel.variant = "v" + std::to_string(width);
-  kernel.block = {kThreads, 1, 1};
-  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.block = {kBlockThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kBlockThreads)), 1, 1};
   if (!IsOfFloats(problem)) kernel.source = ElementFunctions();
-  kernel.source += Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
+  kernel.source +=
+      Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kBlockThreads}});
   kernel.source += Replace(R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
@@ -125,7 +119,7 @@ $NAMES$    result[j] = $EXPRESSION$;
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
+std::vector<GeneratedKernel> GenerateElementwise(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<ElementwiseProblem>(&problem);
   if (p == nullptr) return {};
   const Result<Expression> expression = Expression::Of(*p);
@@ -146,7 +140,7 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   while (listed > 2 && ElementCount(flat.shape) / listed < kThreadsToFill) listed /= 2;
   const int narrowest = IsOfFloats(problem) ? std::max(1, widest / 4) : widest;
   for (int width = widest; width >= narrowest; width /= 2) {
-    kernels.push_back(Kernel(problem, flat, expression.value().Source(), width));
+    kernels.push_back(ElementwiseKernel(problem, flat, expression.value().Source(), width));
     kernels.back().is_listed = width == std::max(listed, narrowest);
   }
   return kernels;
@@ -155,6 +149,6 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
 }  // namespace
 
 extern const GeneratedFamily kGeneratedElementwise;
-const GeneratedFamily kGeneratedElementwise = {"elementwise", Generate};
+const GeneratedFamily kGeneratedElementwise = {"elementwise", GenerateElementwise};
 
 }  // namespace plait::cuda

@@ -9,14 +9,12 @@ namespace {
 
 using Kind = KernelArgument::Kind;
 
-constexpr int kThreads = 256;
-
 // One thread for kWidth elements of a gathered row; neighbouring threads copy along the row, so
 // that reads are coalesced as far as rows are long, whatever the indices are. An index is read by
 // every thread of its row, from the cache. Indices come from users: one beyond the rows would be an
 // illegal address, which ends the process, or somebody else's numbers. It is clamped, and its place
 // is left in the error word. Of several wrong ones any may be left there: whoever comes last.
-std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
+std::vector<GeneratedKernel> GenerateGather(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<MovementProblem>(&problem);
   if (p == nullptr || p->kind != MovementProblem::Kind::kGather) return {};
   int64_t inner = 1;
@@ -29,12 +27,12 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
                       {Kind::kOutput, 0, p->type},
                       {Kind::kErrorWord}};
   kernel.variant = "v" + std::to_string(width);
-  kernel.block = {kThreads, 1, 1};
-  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.block = {kBlockThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kBlockThreads)), 1, 1};
   kernel.source = ElementVectors(p->type);
   kernel.source += Constants({{"kVectors", vectors},
                               {"kWidth", width},
-                              {"kThreads", kThreads},
+                              {"kThreads", kBlockThreads},
                               {"kInner", inner},
                               {"kRows", p->inputs[0][p->axis]},
                               {"kIndices", ElementCount(p->inputs[1])}});
@@ -65,6 +63,6 @@ plait_kernel(const $E$* __restrict__ x0, const long long* __restrict__ x1, $E$* 
 }  // namespace
 
 extern const GeneratedFamily kGeneratedGather;
-const GeneratedFamily kGeneratedGather = {"gather", Generate};
+const GeneratedFamily kGeneratedGather = {"gather", GenerateGather};
 
 }  // namespace plait::cuda

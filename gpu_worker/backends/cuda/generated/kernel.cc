@@ -159,6 +159,11 @@ int VectorWidth(const KernelForm& form, std::initializer_list<int64_t> sizes, El
   return width;
 }
 
+std::vector<int64_t> InMemoryOrder(const std::vector<int64_t>& shape, MemoryLayout layout) {
+  if (shape.size() != 4 || layout != MemoryLayout::kNhwc) return shape;
+  return {shape[0], shape[2], shape[3], shape[1]};
+}
+
 std::string Parameters(const std::vector<KernelArgument>& arguments) {
   std::string text;
   for (const KernelArgument& argument : arguments) {

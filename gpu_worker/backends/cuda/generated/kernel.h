@@ -60,6 +60,9 @@ struct GeneratedKernel {
 // threads are worth more than longer vectors or larger tiles.
 inline constexpr int64_t kThreadsToFill = 65536;
 
+// Threads of a block, in most families; kThreads in the kernels' text.
+inline constexpr int kBlockThreads = 256;
+
 // In which form kernels are wanted: `alignment_bytes` is that of every operand, at least.
 struct KernelForm {
   Precision precision = Precision::kStrict;
@@ -115,6 +118,9 @@ std::string Replace(std::string text,
 // `type`: of the elements, the longest where there are several.
 int VectorWidth(const KernelForm& form, std::initializer_list<int64_t> sizes,
                 ElementType type = ElementType::kFloat);
+
+// The dimensions of a tensor in the order in which they lie in memory.
+std::vector<int64_t> InMemoryOrder(const std::vector<int64_t>& shape, MemoryLayout layout);
 
 // The argument list of a conv-like kernel: x, weights, then bias and residual if present, then y;
 // and the same as declarations of the kernel language.

@@ -10,20 +10,10 @@ namespace {
 using Kind = KernelArgument::Kind;
 using Movement = MovementProblem::Kind;
 
-constexpr int kThreads = 256;
-
 // A dimension's place in memory order.
 size_t MemoryDimension(size_t dimension, size_t rank, MemoryLayout layout) {
   if (rank != 4 || layout != MemoryLayout::kNhwc || dimension == 0) return dimension;
   return dimension == 1 ? 3 : dimension - 1;
-}
-
-std::vector<int64_t> InMemoryOrder(const std::vector<int64_t>& shape, MemoryLayout layout) {
-  std::vector<int64_t> result(shape.size());
-  for (size_t d = 0; d < shape.size(); ++d) {
-    result[MemoryDimension(d, shape.size(), layout)] = shape[d];
-  }
-  return result;
 }
 
 // `rows` runs of `chunk` elements, read and written at strides: one part of a concat or slice.
@@ -91,7 +81,7 @@ GeneratedKernel PartsKernel(const MovementProblem& p, const std::vector<Part>& p
   std::string calls;
   int64_t blocks = 0;
   for (const Part& part : parts) {
-    const int64_t count = CeilDivide(part.rows * part.chunk / width, kThreads);
+    const int64_t count = CeilDivide(part.rows * part.chunk / width, kBlockThreads);
     calls += "  if (block >= " + std::to_string(blocks) + "u && block < " +
              std::to_string(blocks + count) + "u) {\n    MovePart<" + std::to_string(part.rows) +
              "u, " + std::to_string(part.chunk) + "u, " + std::to_string(part.input_stride) +
@@ -101,10 +91,10 @@ GeneratedKernel PartsKernel(const MovementProblem& p, const std::vector<Part>& p
              "u);\n  }\n";
     blocks += count;
   }
-  kernel.block = {kThreads, 1, 1};
+  kernel.block = {kBlockThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(blocks), 1, 1};
   kernel.source = ElementVectors(p.type);
-  kernel.source += Constants({{"kWidth", width}, {"kThreads", kThreads}});
+  kernel.source += Constants({{"kWidth", width}, {"kThreads", kBlockThreads}});
   kernel.source += Replace(R"(
 template <unsigned kRows, unsigned kChunk, unsigned kInputStride, unsigned kOutputStride>
 __device__ inline void MovePart(const $E$* from, $E$* to, unsigned block) {
@@ -147,10 +137,11 @@ GeneratedKernel PadKernel(const MovementProblem& p, const KernelForm& form) {
     input_stride *= input[d];
   }
   kernel.variant = "pad/v" + std::to_string(width);
-  kernel.block = {kThreads, 1, 1};
-  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.block = {kBlockThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kBlockThreads)), 1, 1};
   kernel.source = ElementVectors(p.type);
-  kernel.source += Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
+  kernel.source +=
+      Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kBlockThreads}});
   kernel.source += Replace(
       R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
@@ -173,7 +164,7 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
+std::vector<GeneratedKernel> GenerateMovement(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<MovementProblem>(&problem);
   if (p == nullptr || p->kind == Movement::kTranspose || p->kind == Movement::kGather) return {};
   if (p->kind == Movement::kPad) return {PadKernel(*p, form)};
@@ -198,6 +189,6 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
 }  // namespace
 
 extern const GeneratedFamily kGeneratedMovement;
-const GeneratedFamily kGeneratedMovement = {"movement", Generate};
+const GeneratedFamily kGeneratedMovement = {"movement", GenerateMovement};
 
 }  // namespace plait::cuda

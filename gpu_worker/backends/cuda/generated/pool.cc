@@ -10,8 +10,6 @@ namespace {
 using Kind = KernelArgument::Kind;
 using Mode = PoolProblem::Mode;
 
-constexpr int kThreads = 256;
-
 bool IsGlobal(const PoolProblem& p) {
   return p.output_h == 1 && p.output_w == 1 && p.r == p.h && p.s == p.w && p.pad[0] == 0 &&
          p.pad[1] == 0 && p.pad[2] == 0 && p.pad[3] == 0;
@@ -19,7 +17,7 @@ bool IsGlobal(const PoolProblem& p) {
 
 std::string PoolConstants(const PoolProblem& p, int width, bool channels_last) {
   return Constants({{"kWidth", width},
-                    {"kThreads", kThreads},
+                    {"kThreads", kBlockThreads},
                     {"kBatch", p.n},
                     {"kChannels", p.c},
                     {"kH", p.h},
@@ -118,10 +116,10 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
 }
 )";
 
-GeneratedKernel Kernel(const PoolProblem& p, int width, bool channels_last, bool global) {
+GeneratedKernel PoolKernel(const PoolProblem& p, int width, bool channels_last, bool global) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kOutput, 0}};
-  kernel.block = {kThreads, 1, 1};
+  kernel.block = {kBlockThreads, 1, 1};
   kernel.source = PoolConstants(p, width, channels_last);
   if (global) {
     kernel.variant = "global";
@@ -131,12 +129,12 @@ GeneratedKernel Kernel(const PoolProblem& p, int width, bool channels_last, bool
   }
   kernel.variant = "window/v" + std::to_string(width);
   const int64_t vectors = p.n * p.c * p.output_h * p.output_w / width;
-  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kBlockThreads)), 1, 1};
   kernel.source += kWindow;
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
+std::vector<GeneratedKernel> GeneratePool(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<PoolProblem>(&problem);
   if (p == nullptr) return {};
   const bool channels_last = form.layout == MemoryLayout::kNhwc;
@@ -147,12 +145,12 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
         p->mode == Mode::kMax ? RowsProblem::Kind::kReduceMax : RowsProblem::Kind::kReduceMean;
     kernels = GenerateRows({.kind = kind, .rows = p->n * p->c, .columns = p->h * p->w}, form);
   } else if (IsGlobal(*p)) {
-    kernels.push_back(Kernel(*p, 1, true, true));
+    kernels.push_back(PoolKernel(*p, 1, true, true));
   }
   const int widest = channels_last ? VectorWidth(form, {p->c}) : 1;
   // Right for global pools, too, so it is listed behind the special one.
   for (int width = widest; width >= 1; width /= 2) {
-    kernels.push_back(Kernel(*p, width, channels_last, false));
+    kernels.push_back(PoolKernel(*p, width, channels_last, false));
     const int64_t threads = p->n * p->c * p->output_h * p->output_w / width;
     kernels.back().is_listed = width <= 2 || threads >= kThreadsToFill;
   }
@@ -162,6 +160,6 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
 }  // namespace
 
 extern const GeneratedFamily kGeneratedPool;
-const GeneratedFamily kGeneratedPool = {"pool", Generate};
+const GeneratedFamily kGeneratedPool = {"pool", GeneratePool};
 
 }  // namespace plait::cuda

@@ -122,7 +122,7 @@ std::string Body(Rows kind) {
   return "";
 }
 
-GeneratedKernel Kernel(const RowsProblem& p, int row_threads, int width) {
+GeneratedKernel RowsKernel(const RowsProblem& p, int row_threads, int width) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}};
   if (p.kind == Rows::kLayerNorm) {
@@ -153,7 +153,7 @@ GeneratedKernel Kernel(const RowsProblem& p, int row_threads, int width) {
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
+std::vector<GeneratedKernel> GenerateRowsProblem(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<RowsProblem>(&problem);
   return p == nullptr ? std::vector<GeneratedKernel>() : GenerateRows(*p, form);
 }
@@ -168,12 +168,12 @@ std::vector<GeneratedKernel> GenerateRows(const RowsProblem& problem, const Kern
     if (per_thread > kPerThreadMax) continue;
     // More threads than vectors in a row would only wait.
     if (threads > 32 && problem.columns <= threads * width / 2) continue;
-    kernels.push_back(Kernel(problem, threads, width));
+    kernels.push_back(RowsKernel(problem, threads, width));
   }
   return kernels;
 }
 
 extern const GeneratedFamily kGeneratedRows;
-const GeneratedFamily kGeneratedRows = {"rows", Generate};
+const GeneratedFamily kGeneratedRows = {"rows", GenerateRowsProblem};
 
 }  // namespace plait::cuda

@@ -9,21 +9,19 @@ namespace {
 
 using Kind = KernelArgument::Kind;
 
-constexpr int kThreads = 256;
-
 // One thread for kWidth neighbours in memory. In NHWC these are channels, each with its own scale,
 // read as vectors; in NCHW pixels of one channel, with one scale. x and y move once, the scales
 // come from the caches after the first block.
-GeneratedKernel Kernel(const ScaleShiftProblem& p, bool channels_last, int width) {
+GeneratedKernel ScaleShiftKernel(const ScaleShiftProblem& p, bool channels_last, int width) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}, {Kind::kBias}, {Kind::kOutput, 0}};
   const int64_t vectors = p.n * p.c * p.spatial / width;
   kernel.variant = "v" + std::to_string(width);
-  kernel.block = {kThreads, 1, 1};
-  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.block = {kBlockThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kBlockThreads)), 1, 1};
   kernel.source = Constants({{"kVectors", vectors},
                              {"kWidth", width},
-                             {"kThreads", kThreads},
+                             {"kThreads", kBlockThreads},
                              {"kChannels", p.c},
                              {"kSpatial", p.spatial},
                              {"kChannelsLast", channels_last ? 1 : 0}});
@@ -57,7 +55,7 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
+std::vector<GeneratedKernel> GenerateScaleShift(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<ScaleShiftProblem>(&problem);
   // Two widths: a small image wants more threads than wide loads.
   if (p == nullptr) return {};
@@ -65,7 +63,7 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   const int widest = VectorWidth(form, {channels_last ? p->c : p->spatial});
   std::vector<GeneratedKernel> kernels;
   for (int width = widest; width >= std::max(1, widest / 2); width /= 2) {
-    kernels.push_back(Kernel(*p, channels_last, width));
+    kernels.push_back(ScaleShiftKernel(*p, channels_last, width));
   }
   return kernels;
 }
@@ -73,6 +71,6 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
 }  // namespace
 
 extern const GeneratedFamily kGeneratedScaleShift;
-const GeneratedFamily kGeneratedScaleShift = {"scale_shift", Generate};
+const GeneratedFamily kGeneratedScaleShift = {"scale_shift", GenerateScaleShift};
 
 }  // namespace plait::cuda

@@ -23,7 +23,6 @@ namespace {
 
 using Kind = KernelArgument::Kind;
 
-constexpr int kThreads = 256;
 constexpr int kChunk = 32;  // channels whose depthwise outputs lie in shared memory at a time
 
 // One block for kPixels pixels of one image and kOutputs channels of the result. The depthwise
@@ -34,7 +33,7 @@ constexpr int kChunk = 32;  // channels whose depthwise outputs lie in shared me
 // what a warp writes to shared memory in NHWC, into different banks. Output is written along
 // pixels, which in NCHW is along memory; in NHWC a warp writes two channels of 16 pixels, and the
 // block's other warps fill the lines up.
-constexpr const char* kSource = R"(
+constexpr const char* kSeparableSource = R"(
 __device__ inline float Depthwise(const T* __restrict__ x0, const T* __restrict__ weights,
                                   int image, int channel, int pixel) {
   const T* x = x0 + (kChannelsLast ? static_cast<long long>(image) * (kH * kW * kChannels) + channel
@@ -119,7 +118,8 @@ $SECOND_BIAS$$RESIDUAL$      y0[e] = FromFloat($SECOND_ACTIVATION$(value));
 }
 )";
 
-GeneratedKernel Kernel(const SeparableConvProblem& p, int pixels, int outputs, bool channels_last) {
+GeneratedKernel SeparableKernel(const SeparableConvProblem& p, int pixels, int outputs,
+                                bool channels_last) {
   const ConvProblem& d = p.depthwise;
   const ConvProblem& q = p.pointwise;
   GeneratedKernel kernel;
@@ -129,10 +129,10 @@ GeneratedKernel Kernel(const SeparableConvProblem& p, int pixels, int outputs, b
   if (q.residual) kernel.arguments.push_back({Kind::kResidual});
   kernel.arguments.push_back({Kind::kOutput, 0});
   kernel.variant = "p" + std::to_string(pixels) + "/k" + std::to_string(outputs);
-  kernel.block = {kThreads, 1, 1};
+  kernel.block = {kBlockThreads, 1, 1};
   kernel.grid = {
       static_cast<unsigned>(d.n * CeilDivide(q.h * q.w, pixels) * CeilDivide(q.k, outputs)), 1, 1};
-  kernel.source = Constants({{"kThreads", kThreads},
+  kernel.source = Constants({{"kThreads", kBlockThreads},
                              {"kChunk", kChunk},
                              {"kPixels", pixels},
                              {"kOutputs", outputs},
@@ -151,19 +151,19 @@ GeneratedKernel Kernel(const SeparableConvProblem& p, int pixels, int outputs, b
                              {"kOutputW", q.w},
                              {"kK", q.k},
                              {"kChannelsLast", channels_last ? 1 : 0}});
-  kernel.source +=
-      Replace(kSource, {{"PARAMETERS", Parameters(kernel.arguments)},
-                        {"PROLOGUE", d.prologue_relu ? "Relu" : ""},
-                        {"SECOND_PROLOGUE", q.prologue_relu ? "Relu" : ""},
-                        {"BIAS", d.bias ? "        value += ToFloat(bias[channel]);\n" : ""},
-                        {"SECOND_BIAS", q.bias ? "      value += ToFloat(second_bias[k]);\n" : ""},
-                        {"RESIDUAL", q.residual ? "      value += ToFloat(residual[e]);\n" : ""},
-                        {"ACTIVATION", ActivationFunction(d.activation)},
-                        {"SECOND_ACTIVATION", ActivationFunction(q.activation)}});
+  kernel.source += Replace(
+      kSeparableSource, {{"PARAMETERS", Parameters(kernel.arguments)},
+                         {"PROLOGUE", d.prologue_relu ? "Relu" : ""},
+                         {"SECOND_PROLOGUE", q.prologue_relu ? "Relu" : ""},
+                         {"BIAS", d.bias ? "        value += ToFloat(bias[channel]);\n" : ""},
+                         {"SECOND_BIAS", q.bias ? "      value += ToFloat(second_bias[k]);\n" : ""},
+                         {"RESIDUAL", q.residual ? "      value += ToFloat(residual[e]);\n" : ""},
+                         {"ACTIVATION", ActivationFunction(d.activation)},
+                         {"SECOND_ACTIVATION", ActivationFunction(q.activation)}});
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
+std::vector<GeneratedKernel> GenerateSeparable(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<SeparableConvProblem>(&problem);
   if (p == nullptr || p->depthwise.r * p->depthwise.s > 169) return {};
   const bool channels_last = form.layout == MemoryLayout::kNhwc;
@@ -173,9 +173,9 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
   // for 226 of nasnet_mobile's 228.
   for (const auto& [pixels, outputs] : {std::pair(16, 64), {32, 64}, {64, 64}, {32, 128}}) {
     if (outputs / 2 >= p->pointwise.k && outputs > 64) continue;
-    kernels.push_back(Kernel(*p, pixels, outputs, channels_last));
+    kernels.push_back(SeparableKernel(*p, pixels, outputs, channels_last));
     kernels.back().is_listed =
-        kernels.size() == 1 || int64_t{kernels.back().grid[0]} * kThreads >= kThreadsToFill;
+        kernels.size() == 1 || int64_t{kernels.back().grid[0]} * kBlockThreads >= kThreadsToFill;
   }
   return kernels;
 }
@@ -183,6 +183,6 @@ std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& 
 }  // namespace
 
 extern const GeneratedFamily kGeneratedSeparable;
-const GeneratedFamily kGeneratedSeparable = {"separable", Generate};
+const GeneratedFamily kGeneratedSeparable = {"separable", GenerateSeparable};
 
 }  // namespace plait::cuda

@@ -120,10 +120,9 @@ class GeneratedCandidate : public Candidate {
 };
 
 // Generated kernels never round their inputs, so that TF32 would only list the strict ones again.
-Result<std::vector<std::unique_ptr<Candidate>>> Enumerate(const Problem& problem,
-                                                          Precision precision, MemoryLayout layout,
-                                                          const OperandAlignment& alignment,
-                                                          const CudaDevice& device) {
+Result<std::vector<std::unique_ptr<Candidate>>> EnumerateGenerated(
+    const Problem& problem, Precision precision, MemoryLayout layout,
+    const OperandAlignment& alignment, const CudaDevice& device) {
   std::vector<std::unique_ptr<Candidate>> candidates;
   if (precision == Precision::kTf32) return candidates;
   if (device.present && device.runtime == nullptr) {
@@ -148,6 +147,6 @@ Result<std::vector<std::unique_ptr<Candidate>>> Enumerate(const Problem& problem
 }  // namespace
 
 extern const CandidateSource kGeneratedSource;
-const CandidateSource kGeneratedSource = {"generated", Enumerate};
+const CandidateSource kGeneratedSource = {"generated", EnumerateGenerated};
 
 }  // namespace plait::cuda

@@ -9,7 +9,6 @@ namespace {
 
 using Kind = KernelArgument::Kind;
 
-constexpr int kThreads = 256;
 constexpr int kTile = 32;
 
 // A transpose without dimensions of size one, and with dimensions that stay neighbours joined.
@@ -59,8 +58,9 @@ std::vector<int64_t> InputStrides(const Collapsed& c) {
 }
 
 // The sum of place[d] * strides[d], where `index` counts through the dimensions `used`.
-std::string OffsetSource(const std::string& index, const std::vector<int64_t>& shape,
-                         const std::vector<int64_t>& strides, const std::vector<bool>& used) {
+std::string StridedOffsetSource(const std::string& index, const std::vector<int64_t>& shape,
+                                const std::vector<int64_t>& strides,
+                                const std::vector<bool>& used) {
   std::string text = "0u";
   int64_t counted = 1;
   for (size_t d = shape.size(); d-- > 0;) {
@@ -80,18 +80,20 @@ std::vector<int64_t> OutputShape(const Collapsed& c) {
 
 // The last dimension stays: whole vectors move.
 // Reads jump from row to row; within one they are along memory.
-GeneratedKernel Rows(const Collapsed& c, const KernelForm& form, ElementType type) {
+GeneratedKernel TransposedRows(const Collapsed& c, const KernelForm& form, ElementType type) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0, type}, {Kind::kOutput, 0, type}};
   const std::vector<int64_t> shape = OutputShape(c);
   const int width = VectorWidth(form, {shape.back()}, type);
   const int64_t vectors = ElementCount(shape) / width;
   kernel.variant = "rows/v" + std::to_string(width);
-  kernel.block = {kThreads, 1, 1};
-  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kThreads)), 1, 1};
+  kernel.block = {kBlockThreads, 1, 1};
+  kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kBlockThreads)), 1, 1};
   kernel.source = ElementVectors(type);
-  kernel.source += Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kThreads}});
-  kernel.source += Replace(R"(
+  kernel.source +=
+      Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kBlockThreads}});
+  kernel.source += Replace(
+      R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
@@ -99,10 +101,10 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   $COPY$<kWidth>(y0 + e, x0 + ($OFFSET$));
 }
 )",
-                           {{"PARAMETERS", Parameters(kernel.arguments)},
-                            {"COPY", VectorFunction("Copy", type)},
-                            {"OFFSET", OffsetSource("e", shape, InputStrides(c),
-                                                    std::vector<bool>(shape.size(), true))}});
+      {{"PARAMETERS", Parameters(kernel.arguments)},
+       {"COPY", VectorFunction("Copy", type)},
+       {"OFFSET",
+        StridedOffsetSource("e", shape, InputStrides(c), std::vector<bool>(shape.size(), true))}});
   return kernel;
 }
 
@@ -128,10 +130,10 @@ GeneratedKernel Tiled(const Collapsed& c, ElementType type) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0, type}, {Kind::kOutput, 0, type}};
   kernel.variant = "tiled";
-  kernel.block = {kTile, kThreads / kTile, 1};
+  kernel.block = {kTile, kBlockThreads / kTile, 1};
   kernel.grid = {static_cast<unsigned>(tiles_a * tiles_b * batches), 1, 1};
   kernel.source = Constants({{"kTile", kTile},
-                             {"kStep", kThreads / kTile},
+                             {"kStep", kBlockThreads / kTile},
                              {"kTilesA", tiles_a},
                              {"kTilesB", tiles_b},
                              {"kSizeA", shape[across]},
@@ -160,22 +162,22 @@ PLAIT_KERNEL __launch_bounds__(kTile * kStep) plait_kernel($PARAMETERS$) {
 )",
       {{"PARAMETERS", Parameters(kernel.arguments)},
        {"E", StoredName(type)},
-       {"INPUT", OffsetSource("batch", shape, input_strides, outer)},
-       {"OUTPUT", OffsetSource("batch", shape, output_strides, outer)}});
+       {"INPUT", StridedOffsetSource("batch", shape, input_strides, outer)},
+       {"OUTPUT", StridedOffsetSource("batch", shape, output_strides, outer)}});
   return kernel;
 }
 
-std::vector<GeneratedKernel> Generate(const Problem& problem, const KernelForm& form) {
+std::vector<GeneratedKernel> GenerateTranspose(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<MovementProblem>(&problem);
   if (p == nullptr || p->kind != MovementProblem::Kind::kTranspose) return {};
   const Collapsed c = Collapse(p->inputs[0], p->permutation);
   const bool last_stays = c.permutation.back() + 1 == static_cast<int64_t>(c.shape.size());
-  return {last_stays ? Rows(c, form, p->type) : Tiled(c, p->type)};
+  return {last_stays ? TransposedRows(c, form, p->type) : Tiled(c, p->type)};
 }
 
 }  // namespace
 
 extern const GeneratedFamily kGeneratedTranspose;
-const GeneratedFamily kGeneratedTranspose = {"transpose", Generate};
+const GeneratedFamily kGeneratedTranspose = {"transpose", GenerateTranspose};
 
 }  // namespace plait::cuda

@@ -16,7 +16,7 @@ namespace plait::cuda {
 namespace {
 
 // What was said of a step.
-std::string NameOf(const Plan& plan, size_t step) {
+std::string StepName(const Plan& plan, size_t step) {
   const std::string& family = plan.steps[step].kernel.family;
   return absl::StrCat("step ", step, " (", family, ")");
 }
@@ -64,15 +64,15 @@ absl::Status CudaExecutable::ReadPartsOf(size_t given) {
   size_t launches = 0;
   for (int step = first_steps_[given]; step < first_steps_[given + 1]; ++step) {
     absl::StatusOr<StepProblem> work = StepProblemOf(graph_, plan_, plan_.steps[step]);
-    if (!work.ok()) return Annotate(work.status(), NameOf(plan_, step));
+    if (!work.ok()) return Annotate(work.status(), StepName(plan_, step));
     work_.push_back(*std::move(work));
     if (parts.empty() || work_.back().kind != StepProblem::Kind::kLaunch) continue;
     if (launches < parts.size()) work_.back().implementation = std::string(parts[launches]);
     ++launches;
   }
   if (launches == parts.size()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(NameOf(given_, given), ": it names ", parts.size(),
-                                                 " parts and has ", launches));
+  return absl::InvalidArgumentError(absl::StrCat(StepName(given_, given), ": it names ",
+                                                 parts.size(), " parts and has ", launches));
 }
 
 absl::Status CudaExecutable::ReadSteps() {
@@ -89,7 +89,7 @@ absl::Status CudaExecutable::ChooseImplementations() {
     candidates_.emplace_back();
     if (work_[step].kind != StepProblem::Kind::kLaunch) continue;
     absl::StatusOr<std::shared_ptr<Candidate>> found = device_.implementations->Find(work_[step]);
-    if (!found.ok()) return Annotate(found.status(), NameOf(plan_, step));
+    if (!found.ok()) return Annotate(found.status(), StepName(plan_, step));
     candidates_.back() = *std::move(found);
   }
   return absl::OkStatus();

@@ -14,7 +14,7 @@ namespace {
 // The models that have the most distinct kernels have some hundreds.
 constexpr size_t kChoicesMax = 4096;
 
-std::string NameOf(const StepProblem& step) {
+std::string StepProblemName(const StepProblem& step) {
   return absl::StrCat(ProblemName(step.problem.problem), " in ",
                       PrecisionName(step.problem.precision));
 }
@@ -84,10 +84,11 @@ absl::StatusOr<std::shared_ptr<Candidate>> Implementations::Choose(const StepPro
   if (candidates.empty()) {
     if (step.implementation.empty()) {
       return absl::UnimplementedError(
-          absl::StrCat("nothing here computes ", NameOf(step), prepared.reasons));
+          absl::StrCat("nothing here computes ", StepProblemName(step), prepared.reasons));
     }
-    return absl::InvalidArgumentError(absl::StrCat(
-        "\"", step.implementation, "\" is no way to compute ", NameOf(step), prepared.reasons));
+    return absl::InvalidArgumentError(absl::StrCat("\"", step.implementation,
+                                                   "\" is no way to compute ",
+                                                   StepProblemName(step), prepared.reasons));
   }
   if (candidates.size() == 1) return std::shared_ptr<Candidate>(std::move(candidates[0]));
   PLAIT_ASSIGN_OR_RETURN(const size_t fastest,

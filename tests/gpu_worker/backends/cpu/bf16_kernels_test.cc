@@ -9,15 +9,14 @@
 #include "gtest/gtest.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "tests/gpu_worker/backends/cpu/random_numbers.h"
+#include "tests/gpu_worker/backends/cpu/special_numbers.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
 
 namespace plait {
 namespace {
 
-constexpr int kRows = 40;
-constexpr int kColumns = 150;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr int kBf16Rows = 40;
+constexpr int kBf16Columns = 150;
 constexpr float kLargest = std::numeric_limits<float>::max();
 
 float FloatOf(uint16_t half) {
@@ -92,7 +91,8 @@ class Bf16KernelsTest : public testing::Test, protected WithExecutor {
   void SetUp() override { Open("cpu", 0); }
 
   static Graph Product(int depth, const std::vector<float>& weights) {
-    return LayerOf(OpKind::kMatMul, {kRows, depth}, {depth, kColumns}, {kRows, kColumns}, weights);
+    return LayerOf(OpKind::kMatMul, {kBf16Rows, depth}, {depth, kBf16Columns},
+                   {kBf16Rows, kBf16Columns}, weights);
   }
 
   absl::StatusOr<std::unique_ptr<Executable>> Load(const Graph& graph, const std::string& variant) {
@@ -134,25 +134,25 @@ class Bf16KernelsTest : public testing::Test, protected WithExecutor {
 // Relative to the sum of the products' magnitudes, of depths with and without tails.
 TEST_F(Bf16KernelsTest, ErrorsAreThoseOfTheBitsThatAreMultiplied) {
   for (const int depth : {200, 289}) {
-    const std::vector<float> weights = RandomNumbers(depth * kColumns, 2);
-    const std::vector<float> rows = RandomNumbers(kRows * depth, 3);
+    const std::vector<float> weights = RandomNumbers(depth * kBf16Columns, 2);
+    const std::vector<float> rows = RandomNumbers(kBf16Rows * depth, 3);
     const Graph graph = Product(depth, weights);
     double errors[3] = {};
     const char* const variants[] = {"x1", "x3", "x6"};
     for (int v = 0; v < 3; ++v) {
-      const Tensor actual = Run(graph, variants[v], Tensor::Of<float>({kRows, depth}, rows));
-      for (int m = 0; m < kRows; ++m) {
-        for (int n = 0; n < kColumns; ++n) {
+      const Tensor actual = Run(graph, variants[v], Tensor::Of<float>({kBf16Rows, depth}, rows));
+      for (int m = 0; m < kBf16Rows; ++m) {
+        for (int n = 0; n < kBf16Columns; ++n) {
           double exact = 0;
           double magnitude = 0;
           for (int k = 0; k < depth; ++k) {
             const double product =
-                static_cast<double>(rows[m * depth + k]) * weights[k * kColumns + n];
+                static_cast<double>(rows[m * depth + k]) * weights[k * kBf16Columns + n];
             exact += product;
             magnitude += std::abs(product);
           }
-          errors[v] =
-              std::max(errors[v], std::abs(actual.at<float>(m * kColumns + n) - exact) / magnitude);
+          errors[v] = std::max(
+              errors[v], std::abs(actual.at<float>(m * kBf16Columns + n) - exact) / magnitude);
         }
       }
     }
@@ -168,27 +168,27 @@ TEST_F(Bf16KernelsTest, ErrorsAreThoseOfTheBitsThatAreMultiplied) {
 // As layers are admitted: relative to the row's largest exact value.
 TEST_F(Bf16KernelsTest, SixProductsAreAsExactAsASerialSumOfFloats) {
   for (const int depth : {256, 1024}) {
-    const std::vector<float> weights = RandomNumbers(depth * kColumns, 12);
-    const std::vector<float> rows = RandomNumbers(kRows * depth, 13);
+    const std::vector<float> weights = RandomNumbers(depth * kBf16Columns, 12);
+    const std::vector<float> rows = RandomNumbers(kBf16Rows * depth, 13);
     const Tensor actual =
-        Run(Product(depth, weights), "x6", Tensor::Of<float>({kRows, depth}, rows));
+        Run(Product(depth, weights), "x6", Tensor::Of<float>({kBf16Rows, depth}, rows));
     double error = 0;
     double serial_error = 0;
-    for (int m = 0; m < kRows; ++m) {
+    for (int m = 0; m < kBf16Rows; ++m) {
       double largest = 0;
       double row_error = 0;
       double row_serial_error = 0;
-      for (int n = 0; n < kColumns; ++n) {
+      for (int n = 0; n < kBf16Columns; ++n) {
         double exact = 0;
         float serial = 0;
         for (int k = 0; k < depth; ++k) {
           const float left = rows[m * depth + k];
-          const float right = weights[k * kColumns + n];
+          const float right = weights[k * kBf16Columns + n];
           exact += static_cast<double>(left) * right;
           serial = std::fma(left, right, serial);
         }
         largest = std::max(largest, std::abs(exact));
-        row_error = std::max(row_error, std::abs(actual.at<float>(m * kColumns + n) - exact));
+        row_error = std::max(row_error, std::abs(actual.at<float>(m * kBf16Columns + n) - exact));
         row_serial_error = std::max(row_serial_error, std::abs(serial - exact));
       }
       error = std::max(error, row_error / largest);
@@ -202,8 +202,8 @@ TEST_F(Bf16KernelsTest, SixProductsAreAsExactAsASerialSumOfFloats) {
 
 TEST_F(Bf16KernelsTest, RowsThatAreNotFiniteAreRightAndTouchNoOther) {
   constexpr int kDepth = 200;
-  std::vector<float> rows = RandomNumbers(kRows * kDepth, 4);
-  std::vector<float> weights = RandomNumbers(kDepth * kColumns, 5);
+  std::vector<float> rows = RandomNumbers(kBf16Rows * kDepth, 4);
+  std::vector<float> weights = RandomNumbers(kDepth * kBf16Columns, 5);
   rows[3 * kDepth + 7] = kInfinity;
   rows[4 * kDepth + 7] = -kInfinity;
   rows[5 * kDepth + 9] = kNan;
@@ -213,24 +213,24 @@ TEST_F(Bf16KernelsTest, RowsThatAreNotFiniteAreRightAndTouchNoOther) {
   rows[8 * kDepth + 20] = 3e38f;
   rows[9 * kDepth + 21] = -kLargest;
   rows[10 * kDepth + 22] = kLargest;
-  for (int n = 0; n < kColumns; ++n) {
-    weights[20 * kColumns + n] = 1e4f;
-    weights[21 * kColumns + n] = 1;
-    weights[22 * kColumns + n] = 0.999f;
+  for (int n = 0; n < kBf16Columns; ++n) {
+    weights[20 * kBf16Columns + n] = 1e4f;
+    weights[21 * kBf16Columns + n] = 1;
+    weights[22 * kBf16Columns + n] = 0.999f;
   }
-  weights[7 * kColumns + 3] = 0;
-  weights[7 * kColumns + 4] = 1e-20f;
-  weights[7 * kColumns + 5] = -1e-40f;
+  weights[7 * kBf16Columns + 3] = 0;
+  weights[7 * kBf16Columns + 4] = 1e-20f;
+  weights[7 * kBf16Columns + 5] = -1e-40f;
   const Graph graph = Product(kDepth, weights);
-  const Tensor input = Tensor::Of<float>({kRows, kDepth}, rows);
+  const Tensor input = Tensor::Of<float>({kBf16Rows, kDepth}, rows);
   const absl::StatusOr<std::vector<Tensor>> expected = EvaluateGraph(graph, {input}, NoWeights());
   ASSERT_TRUE(expected.ok()) << expected.status();
   const Tensor actual = Run(graph, "x6", input);
-  for (int m = 0; m < kRows; ++m) {
+  for (int m = 0; m < kBf16Rows; ++m) {
     const bool is_large = m == 8 || m == 9 || m == 10;
-    for (int n = 0; n < kColumns; ++n) {
-      const float wanted = (*expected)[0].at<float>(m * kColumns + n);
-      const float got = actual.at<float>(m * kColumns + n);
+    for (int n = 0; n < kBf16Columns; ++n) {
+      const float wanted = (*expected)[0].at<float>(m * kBf16Columns + n);
+      const float got = actual.at<float>(m * kBf16Columns + n);
       ASSERT_EQ(std::isnan(got), std::isnan(wanted)) << m << ", " << n;
       if (std::isinf(wanted)) {
         ASSERT_EQ(got, wanted) << m << ", " << n;
@@ -289,14 +289,14 @@ TEST_F(Bf16KernelsTest, ChannelsOfAnyNumberAreRight) {
 
 TEST_F(Bf16KernelsTest, RefusesWeightsThatAreNotFinite) {
   for (const float weight : {kInfinity, -kInfinity, kNan}) {
-    std::vector<float> weights = RandomNumbers(200 * kColumns, 10);
+    std::vector<float> weights = RandomNumbers(200 * kBf16Columns, 10);
     weights[1234] = weight;
     EXPECT_TRUE(absl::IsInvalidArgument(Load(Product(200, weights), "x6").status())) << weight;
   }
 }
 
 TEST_F(Bf16KernelsTest, RefusesAnotherVariant) {
-  const Graph graph = Product(200, RandomNumbers(200 * kColumns, 11));
+  const Graph graph = Product(200, RandomNumbers(200 * kBf16Columns, 11));
   for (const char* const variant : {"", "x2", "x8", "x66"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(Load(graph, variant).status())) << variant;
   }

@@ -55,7 +55,7 @@ struct Halves {
   std::vector<float> sums;
 };
 
-std::vector<PlaneTile> Tiles() {
+std::vector<PlaneTile> Bf16Tiles() {
   std::vector<PlaneTile> tiles;
   for (const int products : {1, 3, 6}) {
     for (const int columns : {3, 16, 29}) AddTiles(products, columns, tiles);
@@ -64,7 +64,7 @@ std::vector<PlaneTile> Tiles() {
 }
 
 // One sum, as its definition says.
-float SumOf(const PlaneTile& tile, const Halves& halves, int64_t row_begin, int n) {
+float SumOfHalves(const PlaneTile& tile, const Halves& halves, int64_t row_begin, int n) {
   const std::vector<int64_t> steps = StepBegins(tile);
   float sum = 0;
   for (const auto& level : ProductLevels(tile.products)) {
@@ -91,7 +91,7 @@ int WrongSums(const PlaneTile& tile, const Microkernel& list, Halves& halves) {
       const int64_t begin = PieceBegin(tile, piece) + m * tile.left_row_bytes;
       for (int n = 0; n < tile.columns; n += 2) {
         const float sum = halves.sums[SumOffset(tile, 0, piece, m, n)];
-        wrong += sum != SumOf(tile, halves, begin, n) ? 1 : 0;
+        wrong += sum != SumOfHalves(tile, halves, begin, n) ? 1 : 0;
       }
     }
   }
@@ -99,7 +99,7 @@ int WrongSums(const PlaneTile& tile, const Microkernel& list, Halves& halves) {
 }
 
 TEST(Bf16MicrokernelTest, SumsAreThoseOfAllProductsOfPlanes) {
-  for (const PlaneTile& tile : Tiles()) {
+  for (const PlaneTile& tile : Bf16Tiles()) {
     SCOPED_TRACE(NameOf(tile));
     Halves halves(tile, 1);
     EXPECT_EQ(WrongSums(tile, Bf16Microkernel(tile), halves), 0);
@@ -108,7 +108,7 @@ TEST(Bf16MicrokernelTest, SumsAreThoseOfAllProductsOfPlanes) {
 
 // Without any of its loads, products and steps forward the list is another one, and it is noticed.
 TEST(Bf16MicrokernelTest, EveryInstructionCounts) {
-  PlaneTile tile = Tiles().back();
+  PlaneTile tile = Bf16Tiles().back();
   tile.columns = 29;
   const Microkernel list = Bf16Microkernel(tile);
   int count = 0;
@@ -143,7 +143,7 @@ TEST(Bf16MicrokernelTest, DenormalNumbersAreZeros) {
 
 TEST(Bf16MicrokernelTest, TheCodeComputesWhatTheListDoes) {
   if (DetectedInstructionSet() != InstructionSet::kAmx) GTEST_SKIP() << "not run: no AMX";
-  for (const PlaneTile& tile : Tiles()) {
+  for (const PlaneTile& tile : Bf16Tiles()) {
     SCOPED_TRACE(NameOf(tile));
     const Microkernel microkernel = Bf16Microkernel(tile);
     const auto code = Assemble(microkernel);

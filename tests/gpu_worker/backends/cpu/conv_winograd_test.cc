@@ -1,10 +1,10 @@
 // Winograd's kernels, on what would spread from one pixel to others.
 #include <cmath>
-#include <limits>
 
 #include "gtest/gtest.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "tests/gpu_worker/backends/cpu/random_numbers.h"
+#include "tests/gpu_worker/backends/cpu/special_numbers.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
 
 namespace plait {
@@ -12,8 +12,6 @@ namespace {
 
 constexpr int kChannels = 20;
 constexpr int kSize = 13;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TensorType ImageOf(int size) { return {DataType::kFloat32, {1, kChannels, size, size}}; }
 

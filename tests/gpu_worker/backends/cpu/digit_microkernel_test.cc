@@ -38,7 +38,7 @@ struct Digits {
   std::vector<int32_t> sums;
 };
 
-std::vector<PlaneTile> Tiles() {
+std::vector<PlaneTile> DigitTiles() {
   std::vector<PlaneTile> tiles;
   for (const int products : {3, 6, 8}) {
     for (const int columns : {3, 16, 29}) AddTiles(products, columns, tiles);
@@ -47,8 +47,8 @@ std::vector<PlaneTile> Tiles() {
 }
 
 // One sum of one level, as its definition says.
-int32_t SumOf(const PlaneTile& tile, const Digits& digits,
-              const std::vector<std::pair<int, int>>& level, int64_t row_begin, int n) {
+int32_t SumOfDigits(const PlaneTile& tile, const Digits& digits,
+                    const std::vector<std::pair<int, int>>& level, int64_t row_begin, int n) {
   const std::vector<int64_t> steps = StepBegins(tile);
   int32_t sum = 0;
   for (const auto& [left, right] : level) {
@@ -63,7 +63,7 @@ int32_t SumOf(const PlaneTile& tile, const Digits& digits,
 }
 
 TEST(DigitMicrokernelTest, EachLevelIsTheExactSumOfItsProducts) {
-  for (const PlaneTile& tile : Tiles()) {
+  for (const PlaneTile& tile : DigitTiles()) {
     SCOPED_TRACE(NameOf(tile));
     Digits digits(tile, 1);
     const absl::Status status = Interpret(DigitMicrokernel(tile), digits.Operands(tile));
@@ -75,7 +75,7 @@ TEST(DigitMicrokernelTest, EachLevelIsTheExactSumOfItsProducts) {
           const int64_t begin = PieceBegin(tile, piece) + m * tile.left_row_bytes;
           for (int n = 0; n < tile.columns; n += 2) {
             EXPECT_EQ(digits.sums[SumOffset(tile, level, piece, m, n)],
-                      SumOf(tile, digits, levels[level], begin, n));
+                      SumOfDigits(tile, digits, levels[level], begin, n));
           }
         }
       }
@@ -85,7 +85,7 @@ TEST(DigitMicrokernelTest, EachLevelIsTheExactSumOfItsProducts) {
 
 TEST(DigitMicrokernelTest, TheCodeComputesWhatTheListDoes) {
   if (DetectedInstructionSet() != InstructionSet::kAmx) GTEST_SKIP() << "not run: no AMX";
-  for (const PlaneTile& tile : Tiles()) {
+  for (const PlaneTile& tile : DigitTiles()) {
     SCOPED_TRACE(NameOf(tile));
     const Microkernel microkernel = DigitMicrokernel(tile);
     const auto code = Assemble(microkernel);

@@ -10,29 +10,29 @@
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "tests/gpu_worker/backends/cpu/random_numbers.h"
+#include "tests/gpu_worker/backends/cpu/special_numbers.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
 
 namespace plait {
 namespace {
 
-constexpr int kRows = 40;
-constexpr int kDepth = 200;
-constexpr int kColumns = 150;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr int kDigitRows = 40;
+constexpr int kDigitDepth = 200;
+constexpr int kDigitColumns = 150;
 
 Tensor TensorOf(const Shape& shape, const std::vector<float>& numbers) {
   return Tensor::Of<float>(shape, numbers);
 }
 
-Graph ProductBy(const std::vector<float>& weights) {
+Graph DigitProductBy(const std::vector<float>& weights) {
   GraphBuilder builder;
-  const TensorId left = builder.AddInput({DataType::kFloat32, {kRows, kDepth}}, "x");
+  const TensorId left = builder.AddInput({DataType::kFloat32, {kDigitRows, kDigitDepth}}, "x");
   const TensorId right =
-      builder.AddConstant(Constant::OfTensor(TensorOf({kDepth, kColumns}, weights)), "w");
+      builder.AddConstant(Constant::OfTensor(TensorOf({kDigitDepth, kDigitColumns}, weights)), "w");
   Node node;
   node.op = OpKind::kMatMul;
   node.inputs = {left, right};
-  builder.AddOutput(builder.AddNode(node, {{DataType::kFloat32, {kRows, kColumns}}})[0]);
+  builder.AddOutput(builder.AddNode(node, {{DataType::kFloat32, {kDigitRows, kDigitColumns}}})[0]);
   absl::StatusOr<Graph> graph = std::move(builder).Finish();
   EXPECT_TRUE(graph.ok()) << graph.status();
   return graph.ok() ? *std::move(graph) : Graph();
@@ -50,24 +50,24 @@ class DigitProductTest : public testing::Test, protected WithExecutor {
   }
 
   void ExpectEqualsReference(const std::vector<float>& rows, const std::vector<float>& weights) {
-    const Graph graph = ProductBy(weights);
+    const Graph graph = DigitProductBy(weights);
     absl::StatusOr<std::unique_ptr<Executable>> executable = Load(graph);
     ASSERT_TRUE(executable.ok()) << executable.status();
-    const std::vector<Tensor> inputs = {TensorOf({kRows, kDepth}, rows)};
+    const std::vector<Tensor> inputs = {TensorOf({kDigitRows, kDigitDepth}, rows)};
     const absl::StatusOr<std::vector<Tensor>> expected = EvaluateGraph(graph, inputs, NoWeights());
     ASSERT_TRUE(expected.ok()) << expected.status();
     const absl::StatusOr<std::vector<Tensor>> actual = (*executable)->Run(inputs);
     ASSERT_TRUE(actual.ok()) << actual.status();
     // Row by row: what one row holds must not hide behind another's.
-    for (int m = 0; m < kRows; ++m) {
+    for (int m = 0; m < kDigitRows; ++m) {
       float largest = 0;
-      for (int n = 0; n < kColumns; ++n) {
-        const float wanted = (*expected)[0].at<float>(m * kColumns + n);
+      for (int n = 0; n < kDigitColumns; ++n) {
+        const float wanted = (*expected)[0].at<float>(m * kDigitColumns + n);
         if (std::isfinite(wanted)) largest = std::max(largest, std::abs(wanted));
       }
-      for (int n = 0; n < kColumns; ++n) {
-        const float wanted = (*expected)[0].at<float>(m * kColumns + n);
-        const float got = (*actual)[0].at<float>(m * kColumns + n);
+      for (int n = 0; n < kDigitColumns; ++n) {
+        const float wanted = (*expected)[0].at<float>(m * kDigitColumns + n);
+        const float got = (*actual)[0].at<float>(m * kDigitColumns + n);
         if (std::isfinite(wanted)) {
           ASSERT_NEAR(got, wanted, largest * 2e-6) << "row " << m << ", column " << n;
         } else {
@@ -81,55 +81,55 @@ class DigitProductTest : public testing::Test, protected WithExecutor {
 };
 
 TEST_F(DigitProductTest, RowsWithInfinitiesAndNansAreRight) {
-  std::vector<float> rows = RandomNumbers(kRows * kDepth, 1);
-  std::vector<float> weights = RandomNumbers(kDepth * kColumns, 2);
-  rows[3 * kDepth + 7] = kInfinity;
-  rows[4 * kDepth + 7] = -kInfinity;
-  rows[5 * kDepth + 9] = std::numeric_limits<float>::quiet_NaN();
-  rows[6 * kDepth + 1] = kInfinity;
-  rows[6 * kDepth + 2] = kInfinity;
+  std::vector<float> rows = RandomNumbers(kDigitRows * kDigitDepth, 1);
+  std::vector<float> weights = RandomNumbers(kDigitDepth * kDigitColumns, 2);
+  rows[3 * kDigitDepth + 7] = kInfinity;
+  rows[4 * kDigitDepth + 7] = -kInfinity;
+  rows[5 * kDigitDepth + 9] = std::numeric_limits<float>::quiet_NaN();
+  rows[6 * kDigitDepth + 1] = kInfinity;
+  rows[6 * kDigitDepth + 2] = kInfinity;
   // An infinity times zero is not a number, and times very little it is infinite.
-  weights[7 * kColumns + 3] = 0;
-  weights[7 * kColumns + 4] = 1e-20f;
-  weights[7 * kColumns + 5] = -1e-20f;
+  weights[7 * kDigitColumns + 3] = 0;
+  weights[7 * kDigitColumns + 4] = 1e-20f;
+  weights[7 * kDigitColumns + 5] = -1e-20f;
   ExpectEqualsReference(rows, weights);
 }
 
 TEST_F(DigitProductTest, RowsOfAnySizeKeepTheirOwnAccuracy) {
-  std::vector<float> rows = RandomNumbers(kRows * kDepth, 3);
-  for (int m = 0; m < kRows; ++m) {
+  std::vector<float> rows = RandomNumbers(kDigitRows * kDigitDepth, 3);
+  for (int m = 0; m < kDigitRows; ++m) {
     const float size = std::pow(10.0f, static_cast<float>(m) * 1.9f - 37);
-    for (int k = 0; k < kDepth; ++k) rows[m * kDepth + k] *= size;
+    for (int k = 0; k < kDigitDepth; ++k) rows[m * kDigitDepth + k] *= size;
   }
-  for (int k = 0; k < kDepth; ++k) rows[20 * kDepth + k] = 0;
-  ExpectEqualsReference(rows, RandomNumbers(kDepth * kColumns, 4));
+  for (int k = 0; k < kDigitDepth; ++k) rows[20 * kDigitDepth + k] = 0;
+  ExpectEqualsReference(rows, RandomNumbers(kDigitDepth * kDigitColumns, 4));
 }
 
 TEST_F(DigitProductTest, ColumnsOfAnySizeKeepTheirOwnAccuracy) {
-  std::vector<float> weights = RandomNumbers(kDepth * kColumns, 5);
-  for (int k = 0; k < kDepth; ++k) {
-    weights[k * kColumns + 3] *= 1e-20f;
-    weights[k * kColumns + 4] *= 1e6f;
-    weights[k * kColumns + 5] = 0;
+  std::vector<float> weights = RandomNumbers(kDigitDepth * kDigitColumns, 5);
+  for (int k = 0; k < kDigitDepth; ++k) {
+    weights[k * kDigitColumns + 3] *= 1e-20f;
+    weights[k * kDigitColumns + 4] *= 1e6f;
+    weights[k * kDigitColumns + 5] = 0;
   }
-  const Graph graph = ProductBy(weights);
+  const Graph graph = DigitProductBy(weights);
   absl::StatusOr<std::unique_ptr<Executable>> executable = Load(graph);
   ASSERT_TRUE(executable.ok()) << executable.status();
-  const std::vector<float> rows = RandomNumbers(kRows * kDepth, 6);
-  const std::vector<Tensor> inputs = {TensorOf({kRows, kDepth}, rows)};
+  const std::vector<float> rows = RandomNumbers(kDigitRows * kDigitDepth, 6);
+  const std::vector<Tensor> inputs = {TensorOf({kDigitRows, kDigitDepth}, rows)};
   const absl::StatusOr<std::vector<Tensor>> actual = (*executable)->Run(inputs);
   ASSERT_TRUE(actual.ok()) << actual.status();
   for (const int n : {3, 4, 5, 6}) {
     double largest = 0;
-    std::vector<double> exact(kRows);
-    for (int m = 0; m < kRows; ++m) {
-      for (int k = 0; k < kDepth; ++k) {
-        exact[m] += static_cast<double>(rows[m * kDepth + k]) * weights[k * kColumns + n];
+    std::vector<double> exact(kDigitRows);
+    for (int m = 0; m < kDigitRows; ++m) {
+      for (int k = 0; k < kDigitDepth; ++k) {
+        exact[m] += static_cast<double>(rows[m * kDigitDepth + k]) * weights[k * kDigitColumns + n];
       }
       largest = std::max(largest, std::abs(exact[m]));
     }
-    for (int m = 0; m < kRows; ++m) {
-      EXPECT_NEAR((*actual)[0].at<float>(m * kColumns + n), exact[m], largest * 2e-6)
+    for (int m = 0; m < kDigitRows; ++m) {
+      EXPECT_NEAR((*actual)[0].at<float>(m * kDigitColumns + n), exact[m], largest * 2e-6)
           << "row " << m << ", column " << n;
     }
   }
@@ -138,28 +138,28 @@ TEST_F(DigitProductTest, ColumnsOfAnySizeKeepTheirOwnAccuracy) {
 // Column 3 takes nothing of the number that is far larger than all others: its values are as exact
 // as if it were not there.
 TEST_F(DigitProductTest, ANumberFarLargerThanItsRowCostsTheOthersNothing) {
-  std::vector<float> weights = RandomNumbers(kDepth * kColumns, 9);
-  std::vector<float> rows = RandomNumbers(kRows * kDepth, 10);
-  weights[11 * kColumns + 3] = 0;
-  weights[11 * kColumns + 4] = 1e-4f;
-  for (const int m : {0, 17, 39}) rows[m * kDepth + 11] = 10'000;
-  const Graph graph = ProductBy(weights);
+  std::vector<float> weights = RandomNumbers(kDigitDepth * kDigitColumns, 9);
+  std::vector<float> rows = RandomNumbers(kDigitRows * kDigitDepth, 10);
+  weights[11 * kDigitColumns + 3] = 0;
+  weights[11 * kDigitColumns + 4] = 1e-4f;
+  for (const int m : {0, 17, 39}) rows[m * kDigitDepth + 11] = 10'000;
+  const Graph graph = DigitProductBy(weights);
   absl::StatusOr<std::unique_ptr<Executable>> executable = Load(graph);
   ASSERT_TRUE(executable.ok()) << executable.status();
   const absl::StatusOr<std::vector<Tensor>> actual =
-      (*executable)->Run({TensorOf({kRows, kDepth}, rows)});
+      (*executable)->Run({TensorOf({kDigitRows, kDigitDepth}, rows)});
   ASSERT_TRUE(actual.ok()) << actual.status();
   for (const int n : {3, 4, 5}) {
     for (const int m : {0, 17, 39}) {
       double exact = 0;
       double magnitude = 0;
-      for (int k = 0; k < kDepth; ++k) {
+      for (int k = 0; k < kDigitDepth; ++k) {
         const double product =
-            static_cast<double>(rows[m * kDepth + k]) * weights[k * kColumns + n];
+            static_cast<double>(rows[m * kDigitDepth + k]) * weights[k * kDigitColumns + n];
         exact += product;
         magnitude += std::abs(product);
       }
-      EXPECT_NEAR((*actual)[0].at<float>(m * kColumns + n), exact, magnitude * 3e-7)
+      EXPECT_NEAR((*actual)[0].at<float>(m * kDigitColumns + n), exact, magnitude * 3e-7)
           << "row " << m << ", column " << n;
     }
   }
@@ -217,14 +217,14 @@ TEST_F(DigitProductTest, ANumberFarLargerThanItsImageCostsTheOthersNothing) {
 
 TEST_F(DigitProductTest, RefusesWeightsThatDigitsCannotHold) {
   for (const float weight : {kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
-    std::vector<float> weights = RandomNumbers(kDepth * kColumns, 7);
+    std::vector<float> weights = RandomNumbers(kDigitDepth * kDigitColumns, 7);
     weights[1234] = weight;
-    EXPECT_TRUE(absl::IsInvalidArgument(Load(ProductBy(weights)).status())) << weight;
+    EXPECT_TRUE(absl::IsInvalidArgument(Load(DigitProductBy(weights)).status())) << weight;
   }
 }
 
 TEST_F(DigitProductTest, RefusesAnotherVariant) {
-  const Graph graph = ProductBy(RandomNumbers(kDepth * kColumns, 8));
+  const Graph graph = DigitProductBy(RandomNumbers(kDigitDepth * kDigitColumns, 8));
   Kernel kernel{.family = "matmul_int8", .variant = "x7", .nodes = {0}};
   kernel.input_formats = {Format::kPlain};
   kernel.output_formats = {Format::kPlain};

@@ -89,7 +89,7 @@ std::vector<float> Expected(const FmaTile& tile, const TileData& data) {
 }
 
 // Rows, columns and depths with every kind of rest.
-std::vector<FmaTile> Tiles(int vector_floats) {
+std::vector<FmaTile> FmaTiles(int vector_floats) {
   std::vector<FmaTile> tiles;
   const int columns_max = FmaVectorsMax(vector_floats) * vector_floats;
   for (const int columns :
@@ -118,15 +118,15 @@ std::vector<FmaTile> Tiles(int vector_floats) {
   return tiles;
 }
 
-std::string NameOf(const FmaTile& tile) {
+std::string FmaTileName(const FmaTile& tile) {
   return absl::StrCat(tile.rows, " x ", tile.columns, ", depth ", tile.depth, " in parts of ",
                       tile.part_depth, ", vectors of ", tile.vector_floats);
 }
 
 TEST(FmaMicrokernelTest, TheListComputesTheProductBitForBit) {
   for (const int vector_floats : {8, 16}) {
-    for (const FmaTile& tile : Tiles(vector_floats)) {
-      SCOPED_TRACE(NameOf(tile));
+    for (const FmaTile& tile : FmaTiles(vector_floats)) {
+      SCOPED_TRACE(FmaTileName(tile));
       TileData data(tile, 1);
       const std::vector<float> expected = Expected(tile, data);
       const Microkernel microkernel = FmaMicrokernel(tile);
@@ -143,8 +143,8 @@ TEST(FmaMicrokernelTest, TheCodeComputesWhatTheListDoesBitForBit) {
       std::printf("not run: vectors of %d floats\n", vector_floats);
       continue;
     }
-    for (const FmaTile& tile : Tiles(vector_floats)) {
-      SCOPED_TRACE(NameOf(tile));
+    for (const FmaTile& tile : FmaTiles(vector_floats)) {
+      SCOPED_TRACE(FmaTileName(tile));
       const Microkernel microkernel = FmaMicrokernel(tile);
       const auto code = Assemble(microkernel);
       ASSERT_TRUE(code.ok()) << code.status();

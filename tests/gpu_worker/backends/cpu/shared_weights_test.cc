@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kBytes = 4096;
 
-SharingExecutable Executable(SharedWeights* shared) {
+SharingExecutable SharingOf(SharedWeights* shared) {
   absl::StatusOr<SharingExecutable> executable = SharingExecutable::Create(shared, 1 << 20);
   EXPECT_TRUE(executable.ok()) << executable.status();
   return *std::move(executable);
@@ -27,8 +27,8 @@ SharingExecutable::Place Pack(SharingExecutable& executable, const Fingerprint& 
 
 TEST(SharedWeightsTest, APieceIsPackedOnce) {
   SharedWeights shared;
-  SharingExecutable first = Executable(&shared);
-  SharingExecutable second = Executable(&shared);
+  SharingExecutable first = SharingOf(&shared);
+  SharingExecutable second = SharingOf(&shared);
   const SharingExecutable::Place packed = Pack(first, {1, 1});
   EXPECT_FALSE(packed.is_packed);
   const SharingExecutable::Place found = Pack(second, {1, 1});
@@ -39,50 +39,50 @@ TEST(SharedWeightsTest, APieceIsPackedOnce) {
 
 TEST(SharedWeightsTest, APieceLivesAsLongAsAnybodyReadsIt) {
   SharedWeights shared;
-  std::optional<SharingExecutable> first = Executable(&shared);
-  std::optional<SharingExecutable> second = Executable(&shared);
+  std::optional<SharingExecutable> first = SharingOf(&shared);
+  std::optional<SharingExecutable> second = SharingOf(&shared);
   Pack(*first, {1, 7});
   const std::byte* const data = Pack(*second, {1, 7}).data;
   first.reset();
   for (int64_t i = 0; i < kBytes; ++i) ASSERT_EQ(data[i], std::byte{7});
   {
-    SharingExecutable third = Executable(&shared);
+    SharingExecutable third = SharingOf(&shared);
     EXPECT_TRUE(Pack(third, {1, 7}).is_packed);
   }
   second.reset();
-  SharingExecutable fourth = Executable(&shared);
+  SharingExecutable fourth = SharingOf(&shared);
   EXPECT_FALSE(Pack(fourth, {1, 7}).is_packed) << "all who had it have gone";
 }
 
 // A load that fails midway may have left anything.
 TEST(SharedWeightsTest, WhatIsNotPublishedIsNotFound) {
   SharedWeights shared;
-  SharingExecutable first = Executable(&shared);
+  SharingExecutable first = SharingOf(&shared);
   ASSERT_TRUE(first.Allocate({1, 1}, kBytes).ok());
-  SharingExecutable second = Executable(&shared);
+  SharingExecutable second = SharingOf(&shared);
   EXPECT_FALSE(Pack(second, {1, 1}).is_packed);
   first.Forget();
   first.Publish();
-  SharingExecutable third = Executable(&shared);
+  SharingExecutable third = SharingOf(&shared);
   EXPECT_TRUE(Pack(third, {1, 1}).is_packed) << "by the second one";
 }
 
 TEST(SharedWeightsTest, StepsThatShareTheirWeightsHaveOnePiece) {
   SharedWeights shared;
-  std::optional<SharingExecutable> executable = Executable(&shared);
+  std::optional<SharingExecutable> executable = SharingOf(&shared);
   const SharingExecutable::Place one = Pack(*executable, {1, 1});
   const SharingExecutable::Place other = Pack(*executable, {1, 1});
   EXPECT_TRUE(other.is_packed);
   EXPECT_EQ(one.data, other.data);
   executable.reset();
-  SharingExecutable next = Executable(&shared);
+  SharingExecutable next = SharingOf(&shared);
   EXPECT_FALSE(Pack(next, {1, 1}).is_packed) << "nobody keeps it but who had it";
 }
 
 TEST(SharedWeightsTest, ForgetsPiecesThatAreGone) {
   SharedWeights shared;
   for (uint64_t i = 0; i < 5000; ++i) {
-    SharingExecutable executable = Executable(&shared);
+    SharingExecutable executable = SharingOf(&shared);
     ASSERT_FALSE(Pack(executable, {2, i}).is_packed);
   }
   EXPECT_LE(shared.size(), 2048u);

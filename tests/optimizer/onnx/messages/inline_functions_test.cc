@@ -50,7 +50,7 @@ absl::StatusOr<Bound> BindWith(const std::vector<onnx::FunctionProto>& functions
   return Bind(*model, {});
 }
 
-void ExpectRefused(const absl::Status& status, const std::string& what) {
+void ExpectRefusedInlining(const absl::Status& status, const std::string& what) {
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr(what));
 }
@@ -126,7 +126,7 @@ TEST(InlineFunctionsTest, BodiesMeanWhatTheirOpsetSaysWhereTheModelHasNone) {
   ASSERT_TRUE(bound.ok()) << bound.status();
   // Which no Softmax of the newest opset is, so that it stays what it was.
   EXPECT_THAT(PrintGraph(bound->graph), Not(HasSubstr("= Softmax(%x)")));
-  ExpectRefused(
+  ExpectRefusedInlining(
       imported({Function("Twice", {"Softmax", "local.Other"}, 11), Function("Other", {"Relu"}, 13)})
           .status(),
       "imports opset 13");
@@ -155,8 +155,8 @@ TEST(InlineFunctionsTest, TheModelGetsTheImportsOfFunctionsThatAreCalled) {
   onnx::FunctionProto calls = imported("Twice", 3);
   *calls.add_node() = Function("", {"local.Other"}).node(0);
   calls.mutable_node(1)->set_output(0, "unused");
-  ExpectRefused(model_of({calls, imported("Other", 4)}).status(),
-                "function 'Other' imports opset 4 of 'com.example', the model opset 3");
+  ExpectRefusedInlining(model_of({calls, imported("Other", 4)}).status(),
+                        "function 'Other' imports opset 4 of 'com.example', the model opset 3");
 }
 
 // What nobody calls changes nothing, whatever it is.
@@ -172,8 +172,8 @@ TEST(InlineFunctionsTest, PassesOverWhatNobodyCalls) {
 }
 
 TEST(InlineFunctionsTest, RefusesRecursion) {
-  ExpectRefused(BindWith({Function("Twice", {"local.Twice"})}).status(), "calls itself");
-  ExpectRefused(
+  ExpectRefusedInlining(BindWith({Function("Twice", {"local.Twice"})}).status(), "calls itself");
+  ExpectRefusedInlining(
       BindWith({Function("Twice", {"local.Inner"}), Function("Inner", {"local.Twice"})}).status(),
       "calls itself");
 }
@@ -186,7 +186,7 @@ TEST(InlineFunctionsTest, RefusesBodiesThatGrowWithoutBound) {
   }
   functions.push_back(Function("F40", {}));
   functions.back().set_output(0, "in");
-  ExpectRefused(BindWith(functions).status(), "functions expand to more than");
+  ExpectRefusedInlining(BindWith(functions).status(), "functions expand to more than");
 }
 
 // A model that calls function "Bomb" again and again.
@@ -207,7 +207,7 @@ absl::StatusOr<Model> ImportCalls(const onnx::FunctionProto& function, int calls
 TEST(InlineFunctionsTest, CountsTheNodesOfAllCalls) {
   const onnx::FunctionProto function = Function("Bomb", std::vector<std::string>(1000, "Relu"));
   EXPECT_TRUE(ImportCalls(function, 10).ok());
-  ExpectRefused(ImportCalls(function, 1001).status(), "more than 1000000 nodes");
+  ExpectRefusedInlining(ImportCalls(function, 1001).status(), "more than 1000000 nodes");
 }
 
 // Each of the following files has a few megabytes and would take a gigabyte or more.
@@ -221,7 +221,7 @@ TEST(InlineFunctionsTest, RefusesAFunctionThatMultipliesItsTensor) {
   value->set_type(onnx::AttributeProto::TENSOR);
   *value->mutable_t() = FloatTensor("", {1 << 18});
   EXPECT_TRUE(ImportCalls(function, 10).ok());
-  ExpectRefused(ImportCalls(function, 1024).status(), "functions expand to more than");
+  ExpectRefusedInlining(ImportCalls(function, 1024).status(), "functions expand to more than");
 }
 
 TEST(InlineFunctionsTest, RefusesAFunctionThatMultipliesAnAttributeOfItsCall) {
@@ -248,21 +248,21 @@ TEST(InlineFunctionsTest, RefusesAFunctionThatMultipliesAnAttributeOfItsCall) {
         .status();
   };
   EXPECT_TRUE(import(1000).ok()) << import(1000);
-  ExpectRefused(import(1 << 20), "functions expand to more than");
+  ExpectRefusedInlining(import(1 << 20), "functions expand to more than");
 }
 
 TEST(InlineFunctionsTest, RefusesAFunctionThatMultipliesItsName) {
   const std::vector<std::string> ops(600, "Relu");
   EXPECT_TRUE(ImportCalls(Function(std::string(1000, 'n'), ops), 1).ok());
-  ExpectRefused(ImportCalls(Function(std::string(1 << 20, 'n'), ops), 1).status(),
-                "functions expand to more than");
+  ExpectRefusedInlining(ImportCalls(Function(std::string(1 << 20, 'n'), ops), 1).status(),
+                        "functions expand to more than");
 }
 
 TEST(InlineFunctionsTest, RefusesAFunctionThatMultipliesItsInputs) {
   onnx::FunctionProto function = Function("Bomb", {"Relu"});
   for (int i = 0; i < 10'000; ++i) function.add_input(absl::StrCat("in", i));
   EXPECT_TRUE(ImportCalls(function, 10).ok());
-  ExpectRefused(ImportCalls(function, 1000).status(), "functions expand to more than");
+  ExpectRefusedInlining(ImportCalls(function, 1000).status(), "functions expand to more than");
 }
 
 TEST(InlineFunctionsTest, RefusesBodiesThatNestSubgraphsTooDeep) {
@@ -289,7 +289,7 @@ TEST(InlineFunctionsTest, RefusesBodiesThatNestSubgraphsTooDeep) {
     return BindWith(functions).status();
   };
   EXPECT_TRUE(status_of(kSubgraphDepthMax / 2).ok()) << status_of(kSubgraphDepthMax / 2);
-  ExpectRefused(status_of(kSubgraphDepthMax / 2 + 1), "nested deeper than 16");
+  ExpectRefusedInlining(status_of(kSubgraphDepthMax / 2 + 1), "nested deeper than 16");
 }
 
 TEST(InlineFunctionsTest, RefusesWhatItDoesNotUnderstand) {
@@ -297,10 +297,11 @@ TEST(InlineFunctionsTest, RefusesWhatItDoesNotUnderstand) {
   std::string serialized = overloaded.SerializeAsString();
   serialized.append("\x6a\x01v", 3);
   ASSERT_TRUE(overloaded.ParseFromString(serialized));
-  ExpectRefused(BindWith({overloaded}).status(), "function 'Twice' is overloaded");
-  ExpectRefused(BindWith({Function("Twice", {"Relu"}, 11)}).status(), "imports opset 11");
-  ExpectRefused(BindWith({Function("Twice", {"Relu"}), Function("Twice", {"Abs"})}).status(),
-                "defined twice");
+  ExpectRefusedInlining(BindWith({overloaded}).status(), "function 'Twice' is overloaded");
+  ExpectRefusedInlining(BindWith({Function("Twice", {"Relu"}, 11)}).status(), "imports opset 11");
+  ExpectRefusedInlining(
+      BindWith({Function("Twice", {"Relu"}), Function("Twice", {"Abs"})}).status(),
+      "defined twice");
 }
 
 TEST(InlineFunctionsTest, RenamesInsideSubgraphsOfBodies) {

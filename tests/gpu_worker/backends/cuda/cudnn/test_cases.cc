@@ -28,7 +28,7 @@ ConvProblem WithEpilogue(ConvProblem conv, bool residual, Activation activation)
   return conv;
 }
 
-GemmProblem Gemm(bool residual, Activation activation) {
+GemmProblem ProjectionGemm(bool residual, Activation activation) {
   GemmProblem gemm;
   gemm.m = 128;
   gemm.n = gemm.k = 768;
@@ -107,10 +107,10 @@ void AppendConvs(std::vector<CudnnCase>* cases) {
 std::vector<CudnnCase> CudnnCases() {
   std::vector<CudnnCase> cases;
   AppendConvs(&cases);
-  cases.push_back({"matmul", Gemm(false, Activation::kNone)});
-  cases.push_back({"matmul_bias_gelu", Gemm(false, Activation::kGelu)});
-  cases.push_back({"matmul_residual_bias", Gemm(true, Activation::kNone)});
-  GemmProblem batched = Gemm(false, Activation::kNone);
+  cases.push_back({"matmul", ProjectionGemm(false, Activation::kNone)});
+  cases.push_back({"matmul_bias_gelu", ProjectionGemm(false, Activation::kGelu)});
+  cases.push_back({"matmul_residual_bias", ProjectionGemm(true, Activation::kNone)});
+  GemmProblem batched = ProjectionGemm(false, Activation::kNone);
   batched.batch = 12;
   batched.n = 128;
   batched.k = 64;
@@ -171,7 +171,7 @@ std::vector<CudnnCase> HostileProblems() {
   conv("huge batch", [](ConvProblem& p) { p.n = int64_t{1} << 40; });
   conv("overflowing sizes",
        [](ConvProblem& p) { p.h = p.w = p.c = std::numeric_limits<int64_t>::max(); });
-  GemmProblem gemm = Gemm(false, Activation::kNone);
+  GemmProblem gemm = ProjectionGemm(false, Activation::kNone);
   gemm.k = 0;
   cases.push_back({"gemm without depth", gemm});
   gemm.k = int64_t{1} << 50;

@@ -191,13 +191,13 @@ void Check(Gpu& gpu, Kernel kernel, const Work& work) {
   EXPECT_EQ(first.value(), second.value()) << work.name;
 }
 
-using Parameters = std::tuple<const GeneratedFamily*, Precision>;
+using FamilyPrecision = std::tuple<const GeneratedFamily*, Precision>;
 
-std::string NameOfParameters(const testing::TestParamInfo<Parameters>& info) {
+std::string NameOfParameters(const testing::TestParamInfo<FamilyPrecision>& info) {
   return std::string(std::get<0>(info.param)->name) + "_" + PrecisionName(std::get<1>(info.param));
 }
 
-class GpuConformanceTest : public testing::TestWithParam<Parameters> {};
+class GpuConformanceTest : public testing::TestWithParam<FamilyPrecision> {};
 
 TEST_P(GpuConformanceTest, AgreesWithTheReference) {
   if (!TheGpu().ok()) GTEST_SKIP() << "no device: " << TheGpu().error().message;

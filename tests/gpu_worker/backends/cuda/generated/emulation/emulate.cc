@@ -11,6 +11,8 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include "tests/gpu_worker/backends/cuda/generated/emulation/generated_cases.h"
+
 namespace plait::cuda {
 namespace {
 
@@ -81,23 +83,6 @@ Result<std::string> CompileText(const std::string& text) {
     return Error{ErrorCode::kInternal, errors.str().substr(0, 4000)};
   }
   return library;
-}
-
-const std::vector<float>& FloatsOf(const KernelArgument& argument, const HostOperands& operands) {
-  switch (argument.kind) {
-    case KernelArgument::Kind::kWeights:
-      return operands.weights;
-    case KernelArgument::Kind::kSecondWeights:
-      return operands.second_weights;
-    case KernelArgument::Kind::kBias:
-      return operands.bias;
-    case KernelArgument::Kind::kSecondBias:
-      return operands.second_bias;
-    case KernelArgument::Kind::kResidual:
-      return operands.residual;
-    default:
-      return operands.inputs[argument.index];
-  }
 }
 
 GuardedBuffer MakeBuffer(const KernelArgument& argument, const ProblemShape& shape,

@@ -234,4 +234,21 @@ std::vector<GeneratedCase> GeneratedCases() {
   return cases;
 }
 
+const std::vector<float>& FloatsOf(const KernelArgument& argument, const HostOperands& operands) {
+  switch (argument.kind) {
+    case KernelArgument::Kind::kWeights:
+      return operands.weights;
+    case KernelArgument::Kind::kSecondWeights:
+      return operands.second_weights;
+    case KernelArgument::Kind::kBias:
+      return operands.bias;
+    case KernelArgument::Kind::kSecondBias:
+      return operands.second_bias;
+    case KernelArgument::Kind::kResidual:
+      return operands.residual;
+    default:
+      return operands.inputs[argument.index];
+  }
+}
+
 }  // namespace plait::cuda

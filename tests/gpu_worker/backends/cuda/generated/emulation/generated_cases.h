@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/problem/host_operands.h"
 #include "gpu_worker/backends/cuda/problem/problem.h"
 
 namespace plait::cuda {
@@ -14,5 +16,8 @@ struct GeneratedCase {
 };
 
 std::vector<GeneratedCase> GeneratedCases();
+
+// What a kernel reads through an argument that is neither indices nor an output.
+const std::vector<float>& FloatsOf(const KernelArgument& argument, const HostOperands& operands);
 
 }  // namespace plait::cuda
