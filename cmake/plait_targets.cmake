@@ -1,10 +1,8 @@
-# plait_library(NAME SOURCES file... DEPS target... [PRECOMPILED target] [SEPARATE]): one static library per folder.
+# plait_library(NAME SOURCES file... DEPS target... [PRECOMPILED target]): one static library per folder.
 # plait_binary(NAME SOURCES file... DEPS target... [PRECOMPILED target]): a program, left in the top of
 #   the build folder; what is linked with threads needs plait_precompiled_grpc.
 # plait_names(FILE MACRO VARIABLE): the names that FILE lists as MACRO(name, ...), lines of a .def.
-# plait_test(NAME SOURCES file... DEPS target... [LABELS label...]
-#   [SEPARATE]): a GoogleTest program, run by ctest.
-# SEPARATE: each source is compiled by itself, as they give names twice.
+# plait_test(NAME SOURCES file... DEPS target... [LABELS label...]): a GoogleTest program, run by ctest.
 
 add_library(plait_options INTERFACE)
 target_include_directories(plait_options INTERFACE ${PROJECT_SOURCE_DIR})
@@ -39,16 +37,16 @@ include(cmake/precompiled_headers.cmake)
 # Headers, and what their templates become, are most of a build's time: sources that are compiled
 # together share it: optimizer/rules and what it needs compile in 72 s instead of 229.
 # `tools/check-tidy` reads each source by itself.
-function(plait_compile_together target separate)
-  if(PLAIT_UNITY AND NOT separate)
+function(plait_compile_together target)
+  if(PLAIT_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
   endif()
 endfunction()
 
 function(plait_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SEPARATE" "PRECOMPILED" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PRECOMPILED" "SOURCES;DEPS")
   add_library(${name} STATIC ${arg_SOURCES})
-  plait_compile_together(${name} ${arg_SEPARATE})
+  plait_compile_together(${name})
   target_link_libraries(${name} PUBLIC plait_options ${arg_DEPS})
   plait_reuse_precompiled(${name} "${arg_PRECOMPILED}")
 endfunction()
@@ -72,9 +70,9 @@ function(plait_names file macro variable)
 endfunction()
 
 function(plait_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SEPARATE" "" "SOURCES;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LABELS")
   add_executable(${name} ${arg_SOURCES})
-  plait_compile_together(${name} ${arg_SEPARATE})
+  plait_compile_together(${name})
   target_link_libraries(${name} PRIVATE plait_test_options ${arg_DEPS} GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM plait_precompiled_test)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

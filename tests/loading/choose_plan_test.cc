@@ -51,7 +51,7 @@ TEST_F(ChoosePlanTest, UsesAPlanOfThisDevice) {
 TEST_F(ChoosePlanTest, IgnoresAPlanOfAModelThatWasChanged) {
   const std::vector<EmbeddedPlan> plans = {PlanOfRows(2, device())};
   std::string bytes = OpenModel();
-  onnx::ModelProto changed;
+  ::onnx::ModelProto changed;
   ASSERT_TRUE(changed.ParseFromString(bytes));
   changed.mutable_graph()->mutable_node(1)->set_op_type("Neg");
   for (const auto& [key, value] : MetadataOf(plans)) {

@@ -49,7 +49,7 @@ std::string Chain() {
       "g (float[4] x) => (float[4] y) {\n"
       "  a = Relu(x)\n  b = Neg(a)\n  c = com.example.Echo(b)\n  d = Neg(c)\n  e = Abs(d)\n"
       "  y = com.example.Echo(e)\n}",
-      [](onnx::ModelProto* model) {
+      [](::onnx::ModelProto* model) {
         *model->mutable_graph()->add_value_info() = model->graph().input(0);
         model->mutable_graph()->mutable_value_info(0)->set_name("c");
       });

@@ -22,7 +22,7 @@ std::unique_ptr<Executor> OpenCpu(int threads) {
 
 std::string OpenModel() {
   return GraphBytes(17, "g (float[N, 8] x) => (float[N, 8] y) { p = MatMul(x, w) y = Relu(p) }",
-                    [](onnx::ModelProto* model) {
+                    [](::onnx::ModelProto* model) {
                       auto* weight = model->mutable_graph()->add_initializer();
                       weight->set_name("w");
                       weight->set_data_type(1);
@@ -42,7 +42,7 @@ std::string OpenImages() {
                              d = MaxPool<kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]>(c)
                              z = Sigmoid(d)
                            })",
-      [](onnx::ModelProto* model) {
+      [](::onnx::ModelProto* model) {
         *model->mutable_graph()->add_initializer() = FloatTensor("w", {4, 3, 3, 3}, -0.2f, 0.004f);
         *model->mutable_graph()->add_initializer() = FloatTensor("v", {4, 4, 5, 5}, -0.1f, 0.0005f);
       });

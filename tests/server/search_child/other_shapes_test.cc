@@ -85,7 +85,7 @@ TEST_F(OtherShapesTest, WithoutARangeAllThatTheModelLeavesOpen) {
 TEST_F(OtherShapesTest, OnlyGraphsThatThereAre) {
   const Model model = *ImportOnnx(
       GraphBytes(17, "g (float[N, 8] x) => (float[A, B] z) { z = Reshape(x, s) }",
-                 [](onnx::ModelProto* proto) {
+                 [](::onnx::ModelProto* proto) {
                    *proto->mutable_graph()->add_initializer() = Int64Tensor("s", {4, 4});
                  }));
   EXPECT_THAT(GraphsAt(model, {{{"x", {3, 8}}}}, 0), IsEmpty());

@@ -36,12 +36,12 @@ std::string ModelFile() {
   return GraphBytes(13,
                     "g (float[300] x) => (float[300] y) { i = Cast<to = 1>(integers) "
                     "a = Add(x, w) b = Add(a, i) y = Add(b, small) }",
-                    [](onnx::ModelProto* model) {
+                    [](::onnx::ModelProto* model) {
                       *model->mutable_graph()->add_initializer() = FloatTensor("w", {300});
                       *model->mutable_graph()->add_initializer() = FloatTensor("small", {1});
-                      onnx::TensorProto& integers = *model->mutable_graph()->add_initializer();
+                      ::onnx::TensorProto& integers = *model->mutable_graph()->add_initializer();
                       integers.set_name("integers");
-                      integers.set_data_type(onnx::TensorProto::INT64);
+                      integers.set_data_type(::onnx::TensorProto::INT64);
                       integers.add_dims(300);
                       for (int i = 0; i < 300; ++i) integers.add_int64_data(i);
                     });
