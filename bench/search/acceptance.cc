@@ -44,7 +44,7 @@ class Subject {
   absl::StatusOr<std::string> Run(int trials, int planted) {
     PLAIT_ASSIGN_OR_RETURN(plan_, plans_.Baseline());
     PLAIT_ASSIGN_OR_RETURN(
-        effect_, MeasureLoadEffect(executor_.device(), catalog_, profiler_, verifier_, 20));
+        effect_, MeasureLoadEffect({}, executor_.device(), catalog_, profiler_, verifier_, 20));
     for (int i = 0; i < trials; ++i) PLAIT_RETURN_IF_ERROR(TryEqual());
     std::string text = absl::StrFormat(
         "\"trials\": %d, \"accepted\": %d, \"held\": %d, \"planted\": [", trials, accepted_, held_);
