@@ -24,12 +24,12 @@ ORIGINS = {"baseline": "original", "normal_form": "normal form", "searched": "se
 
 
 def call_of(entry):
-    """What entries of one call of bench/gpu/run have in common; before it was kept, the time was."""
+    """What entries of one call of bench/gpu/run share; before it was kept, their time did."""
     return entry.get("call") or entry.get("time_utc")
 
 
 def fastest_peers(peers):
-    """By model: microseconds, name and call of the fastest peer that has a time, in strict fp32."""
+    """By model: microseconds, name and call of the fastest peer with a time, in strict fp32."""
     found = {}
     for entry in peers["entries"]:
         if entry.get("precision", "strict") != "strict":

@@ -120,8 +120,8 @@ def digest(path):
 
 
 def programs(arguments):
-    """What takes part: plait by the bytes of its program, a library by its version; None where it is
-    missing."""
+    """What takes part: plait by the bytes of its program, a library by its version; None where it
+    is missing."""
     return {runtime: _plait_digest(arguments) if runtime == "plait" else _library_version(runtime)
             for runtime in arguments.runtimes}
 

@@ -80,8 +80,8 @@ def test_a_failed_task_fails_its_job_with_the_reason(daemon, code, reason):
 
 def test_what_takes_longer_than_a_task_may_is_returned_as_it_is(new_daemon, cli, folder,
                                                                 model_file):
-    """Six runs fit into a task, and forty-six do not, whatever a run takes here. The budget has room
-    for them, or else it would be what is told; and there is a candidate that is surely worth
+    """Six runs fit into a task, and forty-six do not, whatever a run takes here. The budget has
+    room for them, or else it would be what is told; and there is a candidate that is surely worth
     them."""
     model = model_file(models.slow_model())
     timed = cli.run("bench", model, "--rounds", "5", "--json").expect(0).json["models"][0]
