@@ -157,7 +157,8 @@ Result<Problem> ReadMovement(const FlatObject& o) {
                                  .permutation = o.Integers("permutation"),
                                  .axis = o.Integer("axis"),
                                  .starts = o.Integers("starts"),
-                                 .sizes = o.Integers("sizes")});
+                                 .sizes = o.Integers("sizes"),
+                                 .steps = o.Integers("steps")});
 }
 
 Result<Problem> ReadProblem(const FlatObject& o) {

@@ -122,15 +122,21 @@ GeneratedKernel PadKernel(const MovementProblem& p, const KernelForm& form) {
   const std::vector<int64_t> input = InMemoryOrder(p.inputs[0], form.layout);
   const std::vector<int64_t> output = InMemoryOrder(OutputShapes(p)[0], form.layout);
   const std::vector<int64_t> before = InMemoryOrder(p.starts, form.layout);
+  const std::vector<int64_t> ones(input.size(), 1);
+  const std::vector<int64_t> steps = p.steps.empty() ? ones : InMemoryOrder(p.steps, form.layout);
   GeneratedKernel kernel;
   kernel.arguments = PointersOf(p);
-  const int width = VectorWidth(form, {input.back(), output.back(), before.back()}, p.type);
+  // Neighbours of which some are left out make no vector.
+  const int width = steps.back() > 1
+                        ? 1
+                        : VectorWidth(form, {input.back(), output.back(), before.back()}, p.type);
   const int64_t vectors = ElementCount(output) / width;
   std::string inside = "true", offset = "0u";
   int64_t output_stride = 1, input_stride = 1;
   for (size_t d = output.size(); d-- > 0;) {
     const std::string place = "(e / " + std::to_string(output_stride) + "u % " +
-                              std::to_string(output[d]) + "u - " + std::to_string(before[d]) + "u)";
+                              std::to_string(output[d]) + "u * " + std::to_string(steps[d]) +
+                              "u - " + std::to_string(before[d]) + "u)";
     inside += " && " + place + " < " + std::to_string(input[d]) + "u";
     offset += " + " + place + " * " + std::to_string(input_stride) + "u";
     output_stride *= output[d];

@@ -49,7 +49,7 @@ std::optional<MovementProblem> Splitting(const Graph& graph, NodeId id) {
   return move;
 }
 
-// Element by element; along several axes it is a padding that takes away.
+// Element by element; along several axes, or in steps, it is a padding that takes away.
 std::optional<MovementProblem> Slicing(const Graph& graph, NodeId id) {
   const absl::StatusOr<std::vector<SliceRange>> ranges = ReadSlice(graph, id);
   if (!ranges.ok() || ranges->empty()) return std::nullopt;
@@ -57,18 +57,23 @@ std::optional<MovementProblem> Slicing(const Graph& graph, NodeId id) {
   MovementProblem move{.kind = Kind::kSlice, .starts = {0}, .sizes = {shape[0]}};
   MovementProblem crop{.kind = Kind::kPad};
   int axes = 0;
+  bool has_steps = false;
   for (size_t axis = 0; axis < ranges->size(); ++axis) {
     const SliceRange& range = (*ranges)[axis];
-    if (range.step != 1) return std::nullopt;
+    if (range.step < 1) return std::nullopt;
+    has_steps = has_steps || range.step > 1;
     crop.starts.push_back(-range.start);
-    crop.sizes.push_back(range.start + range.count - shape[axis]);
+    const int64_t end = range.start + (range.count - 1) * range.step + 1;
+    crop.sizes.push_back(end - shape[axis]);
+    crop.steps.push_back(range.step);
     if (range.count == shape[axis]) continue;
     move.axis = static_cast<int64_t>(axis);
     move.starts = {range.start};
     move.sizes = {range.count};
     ++axes;
   }
-  return axes > 1 ? crop : move;
+  if (!has_steps) crop.steps.clear();
+  return axes > 1 || has_steps ? crop : move;
 }
 
 std::optional<MovementProblem> Gathering(const Graph& graph, NodeId id) {

@@ -308,6 +308,12 @@ Status CheckMovement(const MovementProblem& p) {
           static_cast<int64_t>(p.sizes.size()) != rank) {
         return Invalid("pad: one number per dimension before and after");
       }
+      if (!p.steps.empty() && static_cast<int64_t>(p.steps.size()) != rank) {
+        return Invalid("pad: one step per dimension");
+      }
+      for (const int64_t step : p.steps) {
+        if (step < 1 || step > kElementsMax) return Invalid("pad: step out of range");
+      }
       for (int64_t d = 0; d < rank; ++d) {
         const int64_t size = p.inputs[0][d];
         if (p.starts[d] < -size || p.sizes[d] < -size || p.starts[d] > kElementsMax ||

@@ -127,7 +127,10 @@ std::vector<std::vector<int64_t>> OutputShapes(const MovementProblem& p) {
       shape.insert(shape.begin() + p.axis, p.inputs[1].begin(), p.inputs[1].end());
       return {shape};
     case Kind::kPad:
-      for (size_t d = 0; d < shape.size(); ++d) shape[d] += p.starts[d] + p.sizes[d];
+      for (size_t d = 0; d < shape.size(); ++d) {
+        shape[d] += p.starts[d] + p.sizes[d];
+        if (!p.steps.empty()) shape[d] = (shape[d] + p.steps[d] - 1) / p.steps[d];
+      }
       return {shape};
   }
   return {};

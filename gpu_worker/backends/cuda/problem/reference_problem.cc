@@ -247,6 +247,7 @@ double Moved(const MovementProblem& p, MemoryLayout layout, const HostOperands& 
     x[p.axis] += p.starts[output];
   } else if (p.kind == Kind::kPad) {
     for (size_t d = 0; d < y.size(); ++d) {
+      if (!p.steps.empty()) x[d] *= p.steps[d];
       x[d] -= p.starts[d];
       if (x[d] < 0 || x[d] >= p.inputs[0][d]) return 0;
     }

@@ -231,6 +231,18 @@ const OfferCase kCases[] = {
   output %a
 })",
      {"move Slice"}},
+    // NASNet's: a pool of single pixels behind a slice.
+    {"CroppedInSteps",
+     R"(graph {
+  input %x: float32[1,6,9,7]
+  const %starts: int64[2] = [1,2]
+  const %ends: int64[2] = [9,-1]
+  const %axes: int64[2] = [2,3]
+  const %steps: int64[2] = [2,3]
+  %a = Slice(%x, %starts, %ends, %axes, %steps) {}
+  output %a
+})",
+     {"move Slice"}},
     {"Gathered",
      R"(graph {
   input %i: int64[2,3]

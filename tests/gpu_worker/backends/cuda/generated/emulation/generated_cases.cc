@@ -138,6 +138,16 @@ void AddMovement(std::vector<GeneratedCase>* cases) {
                                             .inputs = {{2, 3, 9, 8}},
                                             .starts = {0, 0, -1, -4},
                                             .sizes = {0, 0, -2, 0}}});
+  cases->push_back({"crop_in_steps", MovementProblem{.kind = Move::kPad,
+                                                     .inputs = {{2, 8, 9, 8}},
+                                                     .starts = {0, 0, -1, -1},
+                                                     .sizes = {0, 0, -2, 0},
+                                                     .steps = {1, 1, 2, 3}}});
+  cases->push_back({"channels_in_steps", MovementProblem{.kind = Move::kPad,
+                                                         .inputs = {{1, 16, 3, 8}},
+                                                         .starts = {0, 1, 0, 2},
+                                                         .sizes = {0, 0, 0, 1},
+                                                         .steps = {1, 4, 1, 1}}});
   cases->push_back({"crop_and_pad", MovementProblem{.kind = Move::kPad,
                                                     .inputs = {{1, 4, 5, 7}},
                                                     .starts = {0, 0, -1, 2},
