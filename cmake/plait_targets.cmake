@@ -34,8 +34,8 @@ endif()
 
 include(cmake/precompiled_headers.cmake)
 
-# Headers, and what their templates become, are most of a build's time: sources that are compiled
-# together share it: optimizer/rules and what it needs compile in 72 s instead of 229.
+# Headers, and what their templates become, are most of a build's time. Sources that are compiled
+# together share it: optimizer/rules and what it needs take 72 s instead of 229.
 # `tools/check-tidy` reads each source by itself.
 function(plait_compile_together target)
   if(PLAIT_UNITY)
