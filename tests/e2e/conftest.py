@@ -76,6 +76,12 @@ def cli(folder):
 
 
 @pytest.fixture
+def new_cli(folder):
+    """`plait` that has never run here."""
+    return programs.Cli(folder / "new_cache")
+
+
+@pytest.fixture
 def model_file(folder):
     """Writes a model, by its name or its bytes, and returns the path."""
 

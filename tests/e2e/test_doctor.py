@@ -23,11 +23,12 @@ def test_a_healthy_machine_has_no_error(cli):
     assert found["cores"]["text"].split()[0] in {str(n) for n in range(1, threads + 1)}
 
 
-def test_a_cache_that_cannot_be_written_is_an_error(cli, folder):
+def test_a_cache_that_cannot_be_written_is_an_error(new_cli, folder):
     (folder / "file").touch()
-    found = checks(cli.run("doctor", "--cache-dir", folder / "file" / "cache", "--json").expect(1))
+    finished = new_cli.run("doctor", "--cache-dir", folder / "file" / "cache", "--json")
+    found = checks(finished.expect(1))
     assert found["cache"]["level"] == "error" and "--cache-dir" in found["cache"]["fix"]
-    assert not (folder / "cache").exists(), "looking makes nothing"
+    assert not new_cli.cache.exists(), "looking makes nothing"
 
 
 def test_programs_that_are_not_there_are_errors(cli, folder):

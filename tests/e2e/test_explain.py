@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+import learned
 import models
-import programs
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +13,7 @@ def optimized(tmp_path_factory):
     folder = tmp_path_factory.mktemp("optimized")
     model, path = folder / "model.onnx", folder / "faster.onnx"
     model.write_bytes(models.light_model("tiny_resnet"))
-    cli = programs.Cli(folder / "cache")
+    cli = learned.cli(folder / "cache")
     cli.run("optimize", model, "-o", path, "--budget", "8s", "--runtime", "plait").expect(0)
     return path
 

@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 import pytest
 
+import learned
 import models
-import programs
 import sample_inputs
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -69,7 +69,7 @@ def optimized(tmp_path_factory):
     folder = tmp_path_factory.mktemp("optimized")
     model, output = folder / "model.onnx", folder / "out.onnx"
     model.write_bytes(models.light_model("tiny_resnet"))
-    optimize(programs.Cli(folder / "cache"), model, output, "--plan-for",
+    optimize(learned.cli(folder / "cache"), model, output, "--plan-for",
              "cpu:threads=1").expect(0)
     return output
 
@@ -228,7 +228,7 @@ def test_the_report_says_how_far_a_default_plan_is(cli, folder, model_file):
         assert report["default_plan"]["ratio"] > 0
 
 
-def test_what_contradicts_itself_is_refused_before_anything_is_sent(cli, folder, model_file):
+def test_what_contradicts_itself_is_refused_before_anything_is_sent(new_cli, folder, model_file):
     model = model_file("tiny_resnet")
     for options, told in [
             (("--plan-for", "cpu:threads=1", "--threads", "1"), "options.threads"),
@@ -237,5 +237,5 @@ def test_what_contradicts_itself_is_refused_before_anything_is_sent(cli, folder,
             (("--plan-for", "cpu"), "--plan-for: expected"),
             (("--shape-range", "x=2..1"), "--shape-range: expected"),
             (("--shape-range", "x=1..2", "--body", "searched"), "options.body")]:
-        assert told in optimize(cli, model, folder / "out.onnx", *options).expect(2).err
-    assert not (folder / "cache").exists()
+        assert told in optimize(new_cli, model, folder / "out.onnx", *options).expect(2).err
+    assert not new_cli.cache.exists()

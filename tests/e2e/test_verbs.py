@@ -8,8 +8,8 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+import learned
 import models
-import programs
 import sample_inputs
 import schemas
 from waiting import wait_until
@@ -26,8 +26,8 @@ def optimized(tmp_path_factory):
     folder = tmp_path_factory.mktemp("optimized")
     original, output = folder / "tiny_resnet.onnx", folder / "out.onnx"
     original.write_bytes(models.light_model("tiny_resnet"))
-    programs.Cli(folder / "cache").run("optimize", original, "-o", output, "--budget",
-                                       "5s").expect(0)
+    cli = learned.cli(folder / "cache")
+    cli.run("optimize", original, "-o", output, "--budget", "5s").expect(0)
     return original, output
 
 
