@@ -22,13 +22,12 @@ class Daemon:
     """Starts, stops and kills one plaitd again and again on one data directory."""
 
     def __init__(self, data_dir, *arguments, listen="127.0.0.1:0", prefix=(),
-                 is_secure=False, has_learned=True):
+                 is_secure=False):
         self.data_dir = pathlib.Path(data_dir)
         self.arguments = arguments
         self.listen = listen
         self.prefix = list(prefix)
         self.is_secure = is_secure
-        self.has_learned = has_learned
         self.log = self.data_dir.with_suffix(".log")
         self.process = None
         self.pid = 0
@@ -44,8 +43,7 @@ class Daemon:
                 *self.arguments]
 
     def start(self):
-        if self.has_learned:
-            learned.give(self.data_dir)
+        learned.give(self.data_dir)
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=log,
                                             env=programs.environment())

@@ -259,6 +259,28 @@ Result<ProblemShape> Shape(const ElementwiseProblem& p) {
   return shape;
 }
 
+Status CheckPad(const MovementProblem& p) {
+  const auto rank = static_cast<int64_t>(p.inputs[0].size());
+  if (static_cast<int64_t>(p.starts.size()) != rank ||
+      static_cast<int64_t>(p.sizes.size()) != rank) {
+    return Invalid("pad: one number per dimension before and after");
+  }
+  if (!p.steps.empty() && static_cast<int64_t>(p.steps.size()) != rank) {
+    return Invalid("pad: one step per dimension");
+  }
+  for (const int64_t step : p.steps) {
+    if (step < 1 || step > kElementsMax) return Invalid("pad: step out of range");
+  }
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t size = p.inputs[0][d];
+    if (p.starts[d] < -size || p.sizes[d] < -size || p.starts[d] > kElementsMax ||
+        p.sizes[d] > kElementsMax || size + p.starts[d] + p.sizes[d] <= 0) {
+      return Invalid("pad: takes all away, or is huge");
+    }
+  }
+  return Ok();
+}
+
 Status CheckMovement(const MovementProblem& p) {
   using Kind = MovementProblem::Kind;
   if (p.inputs.empty() || p.inputs.size() > 64) return Invalid("movement: 1 to 64 inputs");
@@ -304,24 +326,7 @@ Status CheckMovement(const MovementProblem& p) {
       if (!axis_fits || p.inputs.size() != 2) return Invalid("gather: data, indices and an axis");
       return Ok();
     case Kind::kPad:
-      if (static_cast<int64_t>(p.starts.size()) != rank ||
-          static_cast<int64_t>(p.sizes.size()) != rank) {
-        return Invalid("pad: one number per dimension before and after");
-      }
-      if (!p.steps.empty() && static_cast<int64_t>(p.steps.size()) != rank) {
-        return Invalid("pad: one step per dimension");
-      }
-      for (const int64_t step : p.steps) {
-        if (step < 1 || step > kElementsMax) return Invalid("pad: step out of range");
-      }
-      for (int64_t d = 0; d < rank; ++d) {
-        const int64_t size = p.inputs[0][d];
-        if (p.starts[d] < -size || p.sizes[d] < -size || p.starts[d] > kElementsMax ||
-            p.sizes[d] > kElementsMax || size + p.starts[d] + p.sizes[d] <= 0) {
-          return Invalid("pad: takes all away, or is huge");
-        }
-      }
-      return Ok();
+      return CheckPad(p);
   }
   return Invalid("movement: unknown kind");
 }
