@@ -1,11 +1,11 @@
 #include "optimizer/search/optimize.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
+#include "base/statistics.h"
 #include "base/status_macros.h"
 #include "optimizer/search/optimize_whole.h"
 #include "optimizer/search/region.h"
@@ -37,44 +37,14 @@ class IslandProgress : public ProgressSink {
   double count_;
 };
 
-// Adds times round by round. Load i of the whole is load i of each island: these are as good as any
-// others, because loads have nothing to do with each other.
-void AddIslandRounds(SearchResult& whole, const SearchResult& island) {
-  std::vector<double> baseline_us;
-  std::vector<double> optimized_us;
-  std::vector<int> load_rounds;
-  size_t whole_round = 0;  // the first of the load
-  size_t island_round = 0;
-  const size_t loads = std::min(whole.load_rounds.size(), island.load_rounds.size());
-  for (size_t load = 0; load < loads; ++load) {
-    const int rounds = std::min(whole.load_rounds[load], island.load_rounds[load]);
-    for (size_t i = 0; i < static_cast<size_t>(rounds); ++i) {
-      baseline_us.push_back(whole.baseline_latency_us[whole_round + i] +
-                            island.baseline_latency_us[island_round + i]);
-      optimized_us.push_back(whole.optimized_latency_us[whole_round + i] +
-                             island.optimized_latency_us[island_round + i]);
-    }
-    load_rounds.push_back(rounds);
-    whole_round += static_cast<size_t>(whole.load_rounds[load]);
-    island_round += static_cast<size_t>(island.load_rounds[load]);
-  }
-  whole.baseline_latency_us = std::move(baseline_us);
-  whole.optimized_latency_us = std::move(optimized_us);
-  whole.load_rounds = std::move(load_rounds);
-}
-
-// Without rounds where they are not what they are said to be.
-SearchResult WithValidRounds(SearchResult island) {
-  const std::vector<int>& loads = island.load_rounds;
-  const bool is_valid =
-      std::all_of(loads.begin(), loads.end(), [](int rounds) { return rounds > 0; }) &&
-      std::accumulate(loads.begin(), loads.end(), size_t{0}) == island.baseline_latency_us.size() &&
-      island.baseline_latency_us.size() == island.optimized_latency_us.size();
-  if (is_valid) return island;
-  island.load_rounds = {static_cast<int>(
-      std::min(island.baseline_latency_us.size(), island.optimized_latency_us.size()))};
-  if (island.load_rounds.front() == 0) island.load_rounds.clear();
-  return island;
+// Adds times round by round. Rounds of islands have nothing to do with each other: of whichever has
+// fewer, they are taken again.
+void AddRounds(std::vector<double>& whole_us, const std::vector<double>& island_us) {
+  if (island_us.empty()) return;
+  const size_t known = whole_us.size();
+  whole_us.resize(std::max(known, island_us.size()));
+  for (size_t i = known; known > 0 && i < whole_us.size(); ++i) whole_us[i] = whole_us[i - known];
+  for (size_t i = 0; i < whole_us.size(); ++i) whole_us[i] += island_us[i % island_us.size()];
 }
 
 // One that says less wins: all pieces have to be equal for the whole to be.
@@ -92,13 +62,8 @@ void AddEquivalence(Equivalence& whole, const Equivalence& island) {
 void AddIsland(SearchResult& whole, const Graph& original, const SearchResult& island) {
   const bool first = whole.islands.empty();
   whole.islands.push_back({original, island.baseline_plan, island.graph, island.plan});
-  if (first) {
-    whole.baseline_latency_us = island.baseline_latency_us;
-    whole.optimized_latency_us = island.optimized_latency_us;
-    whole.load_rounds = island.load_rounds;
-  } else {
-    AddIslandRounds(whole, island);
-  }
+  AddRounds(whole.baseline_latency_us, island.baseline_latency_us);
+  AddRounds(whole.optimized_latency_us, island.optimized_latency_us);
   whole.predicted_baseline_us += island.predicted_baseline_us;
   whole.predicted_us += island.predicted_us;
   whole.baseline_load_ms += island.baseline_load_ms;
@@ -147,6 +112,7 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
       static_cast<size_t>(std::count_if(segments.begin(), segments.end(), is_island));
   std::vector<Region> regions;
   std::vector<Graph> replacements;
+  std::vector<PartSpeedup> parts;
   SearchResult whole;
   for (const Segment& segment : segments) {
     Graph piece = ExtractRegion(graph, segment.region);
@@ -155,9 +121,9 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
       const SearchContext inner{context.device,   context.catalog,    context.profiles,
                                 context.verifier, context.budget,     context.log,
                                 progress,         context.load_effect};
-      PLAIT_ASSIGN_OR_RETURN(SearchResult found,
+      PLAIT_ASSIGN_OR_RETURN(const SearchResult result,
                              OptimizeWhole(piece, IslandOptions(options), inner, profiles));
-      const SearchResult result = WithValidRounds(std::move(found));
+      parts.push_back({Median(result.baseline_latency_us), result.speedup});
       AddIsland(whole, piece, result);
       piece = result.graph;
     }
@@ -167,11 +133,7 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
   // Those of islands are not the graph's.
   whole.equivalence.outputs.clear();
   PLAIT_ASSIGN_OR_RETURN(whole.graph, Stitch(graph, regions, replacements, OutputNames::kMayJoin));
-  if (whole.improved) {
-    whole.speedup =
-        EstimateSpeedup({whole.baseline_latency_us, whole.optimized_latency_us, whole.load_rounds},
-                        context.load_effect);
-  }
+  whole.speedup = CombinedSpeedup(parts);
   context.progress.OnPhase("done", 1);
   return whole;
 }

@@ -102,8 +102,8 @@ struct SearchResult {
   Plan plan;    // how to run it; without steps when there are opaque nodes
   Plan baseline_plan;
   // With opaque nodes: the pieces between them, in the order of SegmentsOf, which were optimized
-  // and verified one by one; latencies and predictions are then sums over the pieces. None: the
-  // graph was verified as a whole.
+  // and verified one by one; latencies and predictions are then sums over the pieces, whose rounds
+  // are not each other's. None: the graph was verified as a whole.
   std::vector<PlannedIsland> islands;
   bool improved = false;  // false: the baseline was returned
 
@@ -115,8 +115,7 @@ struct SearchResult {
   // None where the device is only described; the speed-up is then that of the predictions.
   std::vector<double> baseline_latency_us;   // samples of the deciding batch,
   std::vector<double> optimized_latency_us;  // paired by index
-  std::vector<int> load_rounds;              // how many of them each load had
-  double baseline_load_ms = 0;               // the median of these loads
+  double baseline_load_ms = 0;               // the median of the loads of that batch
   double load_ms = 0;
   LoadEffect load_effect;  // that these loads showed; of none with islands
   Speedup speedup;         // all 1 when not improved

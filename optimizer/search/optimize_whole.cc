@@ -316,7 +316,6 @@ class Optimizer {
     result_.optimized_latency_us = std::move(verified.optimized.latency_us);
     result_.baseline_load_ms = Median(verified.baseline.load_ms);
     result_.load_ms = Median(verified.optimized.load_ms);
-    result_.load_rounds = std::move(verified.baseline.load_rounds);
     result_.load_effect = verified.load_effect;
     result_.budget_exhausted |= verified.seconds_needed > 0;
     result_.seconds_needed += verified.seconds_needed;

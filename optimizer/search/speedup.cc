@@ -110,6 +110,21 @@ Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, in
           std::exp(mean + predicted)};
 }
 
+Speedup CombinedSpeedup(absl::Span<const PartSpeedup> parts) {
+  Speedup whole;
+  for (double Speedup::*bound :
+       {&Speedup::median, &Speedup::certain, &Speedup::low, &Speedup::high}) {
+    double before_us = 0;
+    double after_us = 0;
+    for (const PartSpeedup& part : parts) {
+      before_us += part.before_us;
+      after_us += part.before_us / (part.speedup.*bound);
+    }
+    if (after_us > 0) whole.*bound = before_us / after_us;
+  }
+  return whole;
+}
+
 bool IsWorthAnotherLook(const Speedup& speedup) {
   constexpr double kSpeedupMin = 1.005;
   return speedup.certain <= 1 && speedup.median >= kSpeedupMin;

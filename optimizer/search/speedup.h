@@ -43,6 +43,18 @@ inline constexpr int kLooksMax = 3;
 // REQUIRES: equal numbers of samples, all > 0; no load without rounds; looks is 1 to kLooksMax.
 Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, int looks = 1);
 
+// What runs for `before_us` of a whole whose parts run one after the other.
+struct PartSpeedup {
+  double before_us = 0;
+  Speedup speedup;
+};
+
+// The speedup of a whole whose parts were measured one by one, in rounds and loads of their own. It
+// lies between those of its parts: a whole of parts that are faster or as they were is never
+// slower. Its bounds are those of the case that all parts are at theirs. Without parts that take
+// time: 1, 1, 1, 1. Pure. REQUIRES: no time below 0; speedups above 0.
+Speedup CombinedSpeedup(absl::Span<const PartSpeedup> parts);
+
 // Whether a speedup that is not certain yet is worth another look: 0.5 % at least. How noisy the
 // first rounds were is no reason to stop, for further ones may be less so.
 bool IsWorthAnotherLook(const Speedup& speedup);

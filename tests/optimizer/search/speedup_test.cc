@@ -134,6 +134,18 @@ TEST(SpeedupTest, WhatSeemsFasterIsWorthAnotherLook) {
   EXPECT_FALSE(IsWorthAnotherLook({.median = 0.98, .certain = 0.95}));
 }
 
+TEST(SpeedupTest, AWholeIsBetweenItsParts) {
+  const Speedup gain = {.median = 2, .certain = 1.5, .low = 1.25, .high = 4};
+  const Speedup whole = CombinedSpeedup({{{100, gain}, {100, {}}}});
+  EXPECT_DOUBLE_EQ(whole.median, 200. / 150);
+  EXPECT_DOUBLE_EQ(whole.certain, 200 / (100 + 100 / 1.5));
+  EXPECT_DOUBLE_EQ(whole.low, 200. / 180);
+  EXPECT_DOUBLE_EQ(whole.high, 200. / 125);
+  EXPECT_DOUBLE_EQ(CombinedSpeedup({{{100, gain}, {0, {}}}}).low, 1.25) << "one takes no time";
+  EXPECT_EQ(CombinedSpeedup({}).median, 1);
+  EXPECT_EQ(CombinedSpeedup({{{0, gain}}}).median, 1);
+}
+
 TEST(SpeedupTest, AcceptsARealGain) {
   EXPECT_GE(CountAccepted(0.01, {6, 20}, 1.03, 1), kTrials * 0.9);
 }
