@@ -129,6 +129,7 @@ void Add(const cuda::MovementProblem& p, Json* json) {
     (*json)["starts"] = p.starts;
     (*json)["sizes"] = p.sizes;
   }
+  if (!p.steps.empty()) (*json)["steps"] = p.steps;
   (*json)["kind"] = kKinds[static_cast<int>(p.kind)];
 }
 

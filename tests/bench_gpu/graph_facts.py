@@ -171,7 +171,9 @@ def moved_elements(record):
     if record["kind"] == "gather":
         return inputs[0] // shape[record["axis"]] * inputs[1]
     if record["kind"] == "pad":
-        return math.prod(a + b + c for a, b, c in zip(shape, record["starts"], record["sizes"]))
+        steps = record.get("steps", [1] * len(shape))
+        return math.prod(-(-(size + before + after) // step) for size, before, after, step in
+                         zip(shape, record["starts"], record["sizes"], steps))
     return sum(inputs)
 
 
