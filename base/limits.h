@@ -70,6 +70,8 @@ constexpr int kPageSizeMax = 1000;
 // 2 MiB: what a page of a listing takes, but for one with a single row; with that row, too, it
 // stays below gRPC's 4 MiB a message.
 constexpr int64_t kPageBytesMax = int64_t{2} << 20;
+// 2 MiB: a job is told whole, its report beside its options, in one such message.
+constexpr int64_t kReportBytesMax = int64_t{2} << 20;
 
 // 4,096 threads or streams in a plan: several times the largest machine; bounds what hostile plans
 // ask.

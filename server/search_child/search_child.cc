@@ -23,6 +23,7 @@
 #include "server/search_child/connection.h"
 #include "server/search_child/default_plan.h"
 #include "server/search_child/failure_reason.h"
+#include "server/search_child/fit_report.h"
 #include "server/search_child/further_plans.h"
 #include "server/search_child/input_sets.h"
 #include "server/search_child/job_budget.h"
@@ -191,6 +192,7 @@ class ChildSearch {
     first_target.predicted = is_predicted();
     SetPlanReports({start_.device().id(), first_target, *found, further.plans, default_plan},
                    result.mutable_report());
+    FitReport(*result.mutable_report());
     return result;
   }
 
