@@ -129,4 +129,12 @@ absl::StatusOr<Exactness> CheckEquivalent(const Graph& before, const Graph& afte
   return exactness;
 }
 
+absl::StatusOr<Exactness> CheckEquivalentInField(const Graph& before, const Graph& after) {
+  Exactness exactness = Exactness::kFloatOnly;
+  for (uint64_t seed : {11, 12, 13}) {
+    PLAIT_ASSIGN_OR_RETURN(exactness, CheckInField(before, after, seed));
+  }
+  return exactness;
+}
+
 }  // namespace plait

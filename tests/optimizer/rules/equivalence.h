@@ -18,4 +18,7 @@ enum class Exactness {
 absl::StatusOr<Exactness> CheckEquivalent(const Graph& before, const Graph& after,
                                           bool exact = true);
 
+// In GF(p) only, where rounding is none; kFloatOnly says nothing of the two.
+absl::StatusOr<Exactness> CheckEquivalentInField(const Graph& before, const Graph& after);
+
 }  // namespace plait
