@@ -32,6 +32,7 @@ constexpr ProductAlgorithm kAlgorithms[] = {
     {9001, "sgemm_128x128_vector", kLargeTile, 128, 128, kStages, kFma, 16, true},
     {9002, "sgemm_64x64", kTile, 64, 64, kStages, kFma, 4, true},
     {9003, "sgemm_32x32", kSmallTile, 32, 32, kStages, kFma, 4, false},
+    {9004, "sgemm_128x128_wide", kLargeTile, 128, 128, kStages, kFma, 32, true},
     {9101, "tf32gemm_128x128", kLargeTile, 128, 128, kStages, kTf32, 16, true},
     {9102, "tf32gemm_64x64", kTile, 64, 64, kStages, kTf32, 16, true},
     {9103, "tf32gemm_64x64_unaligned", kTile, 64, 64, kStages, kTf32, 4, false},

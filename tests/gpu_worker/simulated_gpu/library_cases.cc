@@ -159,6 +159,10 @@ std::vector<LibraryCase> LibraryCases() {
     LibraryCase badly = {"gemm_aligned_badly", Gemms()[0].second, precision};
     badly.alignment = {bytes, bytes, bytes, bytes, bytes};
     cases.push_back(badly);
+    // Some algorithms want the bias aligned better than to the 16 bytes that are always there.
+    cases.push_back({"gemm_with_bias_at_16_bytes",
+                     GemmProblem{.m = 64, .n = 64, .k = 64, .bias = true}, precision});
+    cases.back().alignment.bias = 16;
     badly.name = "conv_aligned_badly";
     badly.problem = Conv();
     badly.layout = MemoryLayout::kNhwc;

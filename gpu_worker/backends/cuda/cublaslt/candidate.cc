@@ -26,8 +26,11 @@ constexpr size_t kSplitAlgorithmsMax = 4;
 constexpr std::array<int32_t, 7> kSplits = {2, 3, 4, 6, 8, 12, 16};
 constexpr int64_t kSplitDepthMin = 64;
 
-// An address for the heuristic, which wants a bias to be set but never reads it.
-void* AnyAlignedAddress() { return reinterpret_cast<void*>(uintptr_t{256}); }
+// An address for the heuristic, which never reads the bias, but takes from its address how it will
+// be aligned.
+void* AddressAlignedTo(int64_t bytes) {
+  return reinterpret_cast<void*>(static_cast<uintptr_t>(bytes));
+}
 
 // Reads an attribute of an algorithm's configuration; 0 if the library does not know it.
 template <class Value>
@@ -153,7 +156,7 @@ class CublasLtCandidate final : public Candidate {
     const std::pair<const void*, int64_t> wanted[] = {
         {a, AlignmentOf(product.a.operand, alignment)},
         {b, AlignmentOf(product.b.operand, alignment)},
-        {product.bias ? operands.bias : nullptr, kBiasAlignmentBytes},
+        {product.bias ? operands.bias : nullptr, alignment.bias},
         {product.residual ? operands.residual : nullptr, alignment.residual},
         {operands.outputs[0], alignment.outputs},
         {workspace_bytes_ > 0 ? operands.workspace : nullptr, kDeviceAlignmentBytes}};
@@ -194,7 +197,8 @@ Result<CublasLtCall::Owned<cublasLtMatrixLayoutOpaque_t>> MakeLayout(const Cubla
 }
 
 Result<CublasLtCall::Owned<cublasLtMatmulDescOpaque_t>> MakeOperation(
-    const CublasLtLibrary& library, const CublasLtProduct& product) {
+    const CublasLtLibrary& library, const CublasLtProduct& product,
+    const OperandAlignment& alignment) {
   cublasLtMatmulDesc_t created = nullptr;
   PLAIT_CUDA_RETURN_IF_ERROR(library.Check(
       library.matmul_create(&created, product.compute, CUDA_R_32F), "cublasLtMatmulDescCreate"));
@@ -211,7 +215,9 @@ Result<CublasLtCall::Owned<cublasLtMatmulDescOpaque_t>> MakeOperation(
   PLAIT_CUDA_RETURN_IF_ERROR(
       set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(product.epilogue)));
   if (product.bias) {
-    PLAIT_CUDA_RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, AnyAlignedAddress()));
+    PLAIT_CUDA_RETURN_IF_ERROR(
+        set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+            AddressAlignedTo(std::min(alignment.bias, kDeviceAlignmentBytes))));
   }
   return operation;
 }
@@ -299,7 +305,7 @@ Result<std::shared_ptr<const CublasLtCall>> MakeCublasLtCall(const CublasLtLibra
                                                              cublasLtHandle_t handle,
                                                              const CublasLtProduct& product,
                                                              const OperandAlignment& alignment) {
-  auto operation = MakeOperation(library, product);
+  auto operation = MakeOperation(library, product, alignment);
   if (!operation.ok()) return operation.error();
   auto a = MakeLayout(library, product, product.a);
   if (!a.ok()) return a.error();

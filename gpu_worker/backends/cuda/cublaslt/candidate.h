@@ -40,7 +40,7 @@ struct CublasLtCall {
 
 // `handle` is not owned. `alignment` is that of the product's operands, which decides what the
 // heuristic lists.
-// REQUIRES: the bias, if there is one, is aligned to kBiasAlignmentBytes.
+// REQUIRES: the bias, if there is one, is aligned to kBiasAlignmentBytes at least.
 // Errors: kInvalid, kUnsupported, kInternal.
 Result<std::shared_ptr<const CublasLtCall>> MakeCublasLtCall(const CublasLtLibrary& library,
                                                              cublasLtHandle_t handle,

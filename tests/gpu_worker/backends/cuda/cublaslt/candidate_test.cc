@@ -307,6 +307,18 @@ TEST(CublasLtSourceTest, SaysThatItNeedsADevice) {
   }
 }
 
+// The library takes the alignment of the bias from its address.
+TEST_F(CublasLtCandidateTest, ListsForTheAlignmentOfTheBias) {
+  TheFakeCublasLt().algorithms = {{.id = 66}};
+  for (const int64_t bytes : {16, 64, 256, 4096}) {
+    TheFakeCublasLt().biases.clear();
+    EXPECT_EQ(List(Gemm(), Precision::kFp16, {.bias = bytes}).size(), 1U);
+    ASSERT_EQ(TheFakeCublasLt().biases.size(), 1U);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(TheFakeCublasLt().biases[0]),
+              static_cast<uintptr_t>(std::min(bytes, kDeviceAlignmentBytes)));
+  }
+}
+
 TEST(CublasLtSourceTest, HasNoEpilogueForABiasOfLessThan16Bytes) {
   const auto list = [](const OperandAlignment& alignment) {
     return kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw, alignment,
