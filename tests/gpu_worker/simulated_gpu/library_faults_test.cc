@@ -177,6 +177,19 @@ TEST(LibraryLaunchFaultTest, IsACandidatesErrorThatNamesTheFunction) {
   }
 }
 
+// Where both heuristics fail, that is told, and not that there is nothing for the problem.
+TEST(LibraryListFaultTest, IsAnErrorOfTheSource) {
+  constexpr int kFinalizationsMax = 30;
+  const LibraryCase problem = LaunchFaults()[0].problem;
+  for (int before = 0; before < kFinalizationsMax; ++before) {
+    LibraryFixture fixture;
+    fixture.driver().faults().Add({"cudnnBackendFinalize", Fault::Kind::kError, before});
+    fixture.driver().faults().Add({"cudnnBackendFinalize", Fault::Kind::kError});
+    const auto listed = fixture.Ask(cuda::kCudnnSource, problem);
+    EXPECT_FALSE(listed.ok() && listed.value().empty()) << before;
+  }
+}
+
 TEST(LibraryLaunchFaultTest, AHangEndsWhenItIsTold) {
   for (const LaunchFault& launch : LaunchFaults()) {
     LibraryFixture fixture;

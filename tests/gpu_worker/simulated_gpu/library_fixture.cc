@@ -53,10 +53,15 @@ void LibraryDevice::Free() {
   }
 }
 
+cuda::Result<std::vector<std::unique_ptr<cuda::Candidate>>> LibraryDevice::Ask(
+    const cuda::CandidateSource& source, const LibraryCase& problem) const {
+  return source.enumerate(problem.problem, problem.precision, problem.layout, problem.alignment,
+                          device_);
+}
+
 std::vector<std::unique_ptr<cuda::Candidate>> LibraryDevice::List(
     const cuda::CandidateSource& source, const LibraryCase& problem) {
-  auto candidates = source.enumerate(problem.problem, problem.precision, problem.layout,
-                                     problem.alignment, device_);
+  auto candidates = Ask(source, problem);
   PLAIT_CHECK(candidates.ok());
   return std::move(candidates).value();
 }

@@ -44,6 +44,8 @@ class LibraryDevice {
   cuda::Stream stream() { return stream_; }
 
   // What a source lists for the device.
+  cuda::Result<std::vector<std::unique_ptr<cuda::Candidate>>> Ask(
+      const cuda::CandidateSource& source, const LibraryCase& problem) const;
   std::vector<std::unique_ptr<cuda::Candidate>> List(const cuda::CandidateSource& source,
                                                      const LibraryCase& problem);
   // Operands with seeded numbers, at addresses that are aligned as the case says and no better.

@@ -143,8 +143,7 @@ Result<CudnnEngineConfig> ReadEngineConfig(const CudnnLibrary& library, CudnnDes
   return CudnnEngineConfig{std::move(config), NameOf(index, knobs.value()), std::move(notes)};
 }
 
-// Appends what the heuristic `mode` lists. A heuristic that finds nothing reports an error, which
-// is not one for us.
+// Appends what the heuristic `mode` lists. One that finds nothing reports an error.
 Status AppendHeuristic(const CudnnLibrary& library, const CudnnDescriptor& operation_graph,
                        const CudnnDescriptor* device, cudnnBackendHeurMode_t mode,
                        std::vector<CudnnEngineConfig>* configs) {
@@ -152,10 +151,10 @@ Status AppendHeuristic(const CudnnLibrary& library, const CudnnDescriptor& opera
   heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, operation_graph);
   heuristic.Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
   if (device != nullptr) heuristic.SetDescriptor(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *device);
-  if (!heuristic.Finalize().ok()) return Ok();
+  PLAIT_CUDA_RETURN_IF_ERROR(heuristic.Finalize());
   const Result<int64_t> count =
       heuristic.Get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, nullptr);
-  if (!count.ok()) return Ok();
+  if (!count.ok()) return count.error();
   std::vector<CudnnDescriptor> results;
   std::vector<cudnnBackendDescriptor_t> pointers;
   for (int64_t i = 0; i < count.value(); ++i) {
@@ -166,7 +165,7 @@ Status AppendHeuristic(const CudnnLibrary& library, const CudnnDescriptor& opera
   const Result<int64_t> filled =
       heuristic.Get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                     static_cast<int64_t>(pointers.size()), pointers.data());
-  if (!filled.ok()) return Ok();
+  if (!filled.ok()) return filled.error();
   const Result<std::vector<CudnnDescriptor>> knob_choices = MakeKnobChoices(library);
   if (!knob_choices.ok()) return knob_choices.error();
   const size_t usable = std::min(results.size(), static_cast<size_t>(filled.value()));
@@ -209,9 +208,16 @@ Result<std::vector<CudnnEngineConfig>> ListCudnnEngines(const CudnnLibrary& libr
   std::vector<CudnnEngineConfig> configs;
   // A is cuDNN's guess by speed and leaves out engines; FALLBACK has those for the rest. They
   // overlap.
+  Status failure = Ok();
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    PLAIT_CUDA_RETURN_IF_ERROR(AppendHeuristic(library, operation_graph, device, mode, &configs));
+    const Status status = AppendHeuristic(library, operation_graph, device, mode, &configs);
+    // A graph that a heuristic has nothing for is one that it refuses.
+    const bool is_refused = !status.ok() && (status.error().code == ErrorCode::kUnsupported ||
+                                             status.error().code == ErrorCode::kInvalid);
+    if (failure.ok() && !is_refused) failure = status;
   }
+  // What the other one lists is used all the same.
+  if (configs.empty()) PLAIT_CUDA_RETURN_IF_ERROR(failure);
   RemoveDuplicateEngines(&configs);
   return configs;
 }

@@ -31,10 +31,10 @@ Result<std::string> ReadCudnnDeviceJson(const CudnnDescriptor& device);
 
 // Every engine configuration for the finalized operation graph that cuDNN's heuristic A and its
 // fallback list name, A's first, each once. `device` is null when the operation graph has a handle.
-// Not an error: no engine at all.
+// Not an error: no engine at all, where cuDNN refuses the graph.
 // The first call of a process takes some 0.1 to 0.3 s, later ones milliseconds (seen with cuDNN
 // 9.19 and a described device).
-// Errors: kInternal.
+// Errors: kUnavailable, kDevice, kInternal, where neither of the two lists anything.
 Result<std::vector<CudnnEngineConfig>> ListCudnnEngines(const CudnnLibrary& library,
                                                         const CudnnDescriptor& operation_graph,
                                                         const CudnnDescriptor* device);
