@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/simulated_gpu/activations.h"
-#include "gpu_worker/simulated_gpu/library_memory.h"
 #include "gpu_worker/simulated_gpu/products.h"
 
 namespace plait::simulated_gpu {
@@ -71,18 +70,22 @@ TensorPlace ProductKernel::BiasPlace(uint64_t address) const {
           .type = CublasLtElementType(product_.d.type)};
 }
 
-Touches ProductKernel::TouchesOf(absl::Span<const uint64_t> arguments) const {
-  Touches touches;
-  AddReads(Place("a", product_.a, arguments[kA]), &touches);
-  AddReads(Place("b", product_.b, arguments[kB]), &touches);
+TouchedParts ProductKernel::PartsOf(absl::Span<const uint64_t> arguments) const {
+  TouchedParts parts;
+  AddReads(Place("a", product_.a, arguments[kA]), &parts.emplace_back());
+  AddReads(Place("b", product_.b, arguments[kB]), &parts.emplace_back());
   // c may be d, which every thread reads before it writes.
   if (NumberOf(arguments[kBeta]) != 0 && arguments[kC] != arguments[kD]) {
-    AddReads(Place("c", product_.c, arguments[kC]), &touches);
+    AddReads(Place("c", product_.c, arguments[kC]), &parts.emplace_back());
   }
-  if (product_.has_bias()) AddReads(BiasPlace(arguments[kBias]), &touches);
-  AddWrites(Place("d", product_.d, arguments[kD]), &touches);
-  touches.Write({arguments[kWorkspace], arguments[kWorkspace] + workspace_bytes_});
-  return touches;
+  if (product_.has_bias()) AddReads(BiasPlace(arguments[kBias]), &parts.emplace_back());
+  AddWrites(Place("d", product_.d, arguments[kD]), &parts.emplace_back());
+  parts.emplace_back().Write({arguments[kWorkspace], arguments[kWorkspace] + workspace_bytes_});
+  return parts;
+}
+
+Touches ProductKernel::TouchesOf(absl::Span<const uint64_t> arguments) const {
+  return Joined(PartsOf(arguments));
 }
 
 double ProductKernel::Activate(double x) const {
@@ -100,7 +103,7 @@ double ProductKernel::Activate(double x) const {
 
 // d' = b' a', of which the memory has b' and a' row by row unless they are transposed once more.
 absl::Status ProductKernel::Run(absl::Span<const uint64_t> arguments, DeviceMemory* memory) const {
-  PLAIT_RETURN_IF_ERROR(CheckApart(TouchesOf(arguments), memory));
+  PLAIT_RETURN_IF_ERROR(CheckApart(PartsOf(arguments), memory));
   const auto read = [&](const char* name, const MatrixLayout& matrix, Parameter parameter) {
     return ReadTensor(Place(name, matrix, arguments[parameter]), memory);
   };

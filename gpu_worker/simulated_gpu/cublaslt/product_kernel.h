@@ -4,6 +4,7 @@
 
 #include "gpu_worker/simulated_gpu/cublaslt/algorithms.h"
 #include "gpu_worker/simulated_gpu/cublaslt/product.h"
+#include "gpu_worker/simulated_gpu/library_memory.h"
 #include "gpu_worker/simulated_gpu/stand_in.h"
 #include "gpu_worker/simulated_gpu/tensor_memory.h"
 
@@ -24,6 +25,7 @@ class ProductKernel : public StandIn {
   absl::Status Run(absl::Span<const uint64_t> arguments, DeviceMemory* memory) const override;
 
  private:
+  TouchedParts PartsOf(absl::Span<const uint64_t> arguments) const;
   TensorPlace Place(const char* name, const MatrixLayout& matrix, uint64_t address) const;
   TensorPlace BiasPlace(uint64_t address) const;
   double Activate(double x) const;

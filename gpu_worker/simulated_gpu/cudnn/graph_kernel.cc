@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/simulated_gpu/cudnn/evaluate.h"
-#include "gpu_worker/simulated_gpu/library_memory.h"
 
 namespace plait::simulated_gpu {
 namespace {
@@ -90,24 +89,28 @@ TensorPlace GraphKernel::Place(size_t tensor, absl::Span<const uint64_t> argumen
           .alignment_bytes = described.alignment_bytes};
 }
 
-Touches GraphKernel::TouchesOf(absl::Span<const uint64_t> arguments) const {
-  Touches touches;
+TouchedParts GraphKernel::PartsOf(absl::Span<const uint64_t> arguments) const {
+  TouchedParts parts;
   for (size_t i = 0; i < graph_.tensors.size(); ++i) {
     const GraphTensor& tensor = graph_.tensors[i];
     if (tensor.is_virtual || tensor.is_by_value) continue;
     if (IsResult(i)) {
-      AddWrites(Place(i, arguments), &touches);
+      AddWrites(Place(i, arguments), &parts.emplace_back());
     } else {
-      AddReads(Place(i, arguments), &touches);
+      AddReads(Place(i, arguments), &parts.emplace_back());
     }
   }
   const uint64_t workspace = arguments.back();
-  touches.Write({workspace, workspace + static_cast<uint64_t>(workspace_bytes_)});
-  return touches;
+  parts.emplace_back().Write({workspace, workspace + static_cast<uint64_t>(workspace_bytes_)});
+  return parts;
+}
+
+Touches GraphKernel::TouchesOf(absl::Span<const uint64_t> arguments) const {
+  return Joined(PartsOf(arguments));
 }
 
 absl::Status GraphKernel::Run(absl::Span<const uint64_t> arguments, DeviceMemory* memory) const {
-  PLAIT_RETURN_IF_ERROR(CheckApart(TouchesOf(arguments), memory));
+  PLAIT_RETURN_IF_ERROR(CheckApart(PartsOf(arguments), memory));
   std::vector<TensorValues> values(graph_.tensors.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const GraphTensor& tensor = graph_.tensors[i];

@@ -6,6 +6,7 @@
 
 #include "gpu_worker/simulated_gpu/cudnn/engine.h"
 #include "gpu_worker/simulated_gpu/cudnn/operation_graph.h"
+#include "gpu_worker/simulated_gpu/library_memory.h"
 #include "gpu_worker/simulated_gpu/stand_in.h"
 #include "gpu_worker/simulated_gpu/tensor_memory.h"
 
@@ -33,6 +34,7 @@ class GraphKernel : public StandIn {
  private:
   GraphKernel(OperationGraph graph, const CudnnEngine& engine);
 
+  TouchedParts PartsOf(absl::Span<const uint64_t> arguments) const;
   bool IsResult(size_t tensor) const;
   // Of the tensor at this place of the graph. REQUIRES: it is bound to memory.
   TensorPlace Place(size_t tensor, absl::Span<const uint64_t> arguments) const;

@@ -177,6 +177,20 @@ TEST(LibraryWorkspaceTest, OneOfTwoThatMayRunAtOnceIsARace) {
   }
 }
 
+TEST(LibraryWorkspaceTest, OverAResultIsARace) {
+  LibraryFixture fixture;
+  LibraryCase problem = Gemm();
+  std::get<cuda::GemmProblem>(problem.problem).k = 1024;
+  const Shared candidate = Take(fixture, cuda::kCublasLtSource, problem, true);
+  LibraryOperands operands = fixture.Upload(problem, candidate->workspace_bytes());
+  ASSERT_GE(candidate->workspace_bytes(), size_t{16 * 16 * 4});
+  operands.device.outputs[0] = operands.device.workspace;
+  ASSERT_TRUE(candidate->Launch(operands.device, fixture.stream()).ok());
+  EXPECT_FALSE(fixture.runtime().Synchronize(fixture.stream()).ok());
+  EXPECT_NE(LastViolation(fixture).find("are written twice by one kernel"), std::string::npos)
+      << LastViolation(fixture);
+}
+
 // What lies in a workspace is lost.
 TEST(LibraryWorkspaceTest, IsSpoilt) {
   LibraryFixture fixture;
