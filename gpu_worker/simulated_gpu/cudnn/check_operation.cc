@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/simulated_gpu/tensor_memory.h"
 
 namespace plait::simulated_gpu {
 namespace {
@@ -107,7 +108,10 @@ class Checker {
 
   absl::Status operator()(const LayerNormOperation&) const {
     if (operation_.inputs.size() != 4 || Input(0) != y_) return Wrong("y has another size");
-    return Broadcasts(Input(1), y_) && Input(1) == Input(2) && Input(1)[0] == 1
+    if (ElementsOf(Input(3)) != 1) return Wrong("a layer norm of more than one epsilon");
+    Sizes row = y_;
+    row[0] = 1;
+    return Input(1) == row && Input(2) == row
                ? absl::OkStatus()
                : Wrong("scale and shift have no number for each column");
   }
@@ -116,6 +120,9 @@ class Checker {
     const Sizes &q = Input(0), &k = Input(1), &v = Input(2);
     if (q.size() != 4 || k.size() != 4 || v.size() != 4 || y_.size() != 4) {
       return Wrong("an attention of another rank");
+    }
+    if (operation_.inputs.size() != 4 || ElementsOf(Input(3)) != 1) {
+      return Wrong("an attention without one scale");
     }
     const bool fits = q[0] == k[0] && k[0] == v[0] && q[1] == k[1] && k[1] == v[1] &&
                       q[3] == k[3] && k[2] == v[2] && y_ == Sizes({q[0], q[1], q[2], v[3]});
@@ -134,6 +141,13 @@ class Checker {
 }  // namespace
 
 absl::Status CheckOperation(const OperationGraph& graph, const GraphOperation& operation) {
+  if (graph.tensors[operation.output].is_by_value) return Wrong("a result by value");
+  for (const size_t input : operation.inputs) {
+    const GraphTensor& tensor = graph.tensors[input];
+    if (tensor.is_by_value && ElementsOf(tensor.sizes) != 1) {
+      return Wrong("more than one number by value");
+    }
+  }
   return std::visit(Checker(graph, operation), operation.parameters);
 }
 
