@@ -176,7 +176,10 @@ cublasStatus_t CublasLtCalls::cublasLtMatmulAlgoCheck(
       status != CUBLAS_STATUS_SUCCESS) {
     return RefuseCublasLt(status, why);
   }
+  // The algorithm of a result is the caller's own.
+  const cublasLtMatmulAlgo_t kept = result->algo;
   *result = ResultOf(product, *chosen);
+  result->algo = kept;
   return CUBLAS_STATUS_SUCCESS;
 }
 

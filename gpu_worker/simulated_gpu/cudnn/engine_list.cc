@@ -19,7 +19,8 @@ CudnnVerdict Judge(const cuda::CudnnLibrary& library, cudnnStatus_t status) {
   return {status, words.data()};
 }
 
-// Descriptors for cuDNN to write to, destroyed at the end.
+// Descriptors for cuDNN to write to, destroyed at the end. The first error stays, and is the
+// verdict: what cannot be read must not look like what is not there.
 class Scratch {
  public:
   explicit Scratch(const cuda::CudnnLibrary& library) : library_(library) {}
@@ -31,10 +32,12 @@ class Scratch {
     }
   }
 
+  const CudnnVerdict& verdict() const { return verdict_; }
+
   // Null where it cannot be made.
   cudnnBackendDescriptor_t Make(cudnnBackendDescriptorType_t type) {
     cudnnBackendDescriptor_t made = nullptr;
-    if (library_.create_descriptor(type, &made) != CUDNN_STATUS_SUCCESS) return nullptr;
+    if (!Keep(library_.create_descriptor(type, &made))) return nullptr;
     made_.push_back(made);
     return made;
   }
@@ -45,20 +48,25 @@ class Scratch {
   }
   // How many there are, of which at most `count` have been written; 0 after an error.
   int64_t Get(cudnnBackendDescriptor_t from, cudnnBackendAttributeName_t name,
-              cudnnBackendAttributeType_t type, int64_t count, void* values) const {
+              cudnnBackendAttributeType_t type, int64_t count, void* values) {
     int64_t available = 0;
-    const cudnnStatus_t status =
-        library_.get_attribute(from, name, type, count, &available, values);
-    return status == CUDNN_STATUS_SUCCESS ? available : 0;
+    return Keep(library_.get_attribute(from, name, type, count, &available, values)) ? available
+                                                                                     : 0;
   }
 
  private:
+  bool Keep(cudnnStatus_t status) {
+    if (verdict_.ok()) verdict_ = Judge(library_, status);
+    return status == CUDNN_STATUS_SUCCESS;
+  }
+
   const cuda::CudnnLibrary& library_;
+  CudnnVerdict verdict_;
   std::vector<cudnnBackendDescriptor_t> made_;
 };
 
 template <typename Note>
-std::vector<Note> ReadNotes(const Scratch& scratch, cudnnBackendDescriptor_t engine,
+std::vector<Note> ReadNotes(Scratch& scratch, cudnnBackendDescriptor_t engine,
                             cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) {
   std::vector<Note> notes(kNotesMax);
   const int64_t count = scratch.Get(engine, name, type, kNotesMax, notes.data());
@@ -67,9 +75,8 @@ std::vector<Note> ReadNotes(const Scratch& scratch, cudnnBackendDescriptor_t eng
 }
 
 // `choices` is room for as many knobs as there are.
-CudnnEngine ReadRealEngine(const cuda::CudnnLibrary& library, cudnnBackendDescriptor_t config,
+CudnnEngine ReadRealEngine(Scratch& scratch, cudnnBackendDescriptor_t config,
                            std::vector<cudnnBackendDescriptor_t> choices) {
-  Scratch scratch(library);
   CudnnEngine read;
   cudnnBackendDescriptor_t engine = scratch.Make(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   scratch.Get(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
@@ -169,9 +176,10 @@ CudnnVerdict MirroredGraph::List(cudnnBackendHeurMode_t mode, const std::string&
   const std::vector<cudnnBackendDescriptor_t> choices =
       scratch.MakeMany(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS);
   for (int64_t i = 0; i < std::min(count, filled); ++i) {
-    engines->push_back(ReadRealEngine(*library_, configs[static_cast<size_t>(i)], choices));
+    engines->push_back(ReadRealEngine(scratch, configs[static_cast<size_t>(i)], choices));
   }
-  return {};
+  if (!scratch.verdict().ok()) engines->clear();
+  return scratch.verdict();
 }
 
 std::vector<CudnnEngine> EnginesWithoutCudnn(const OperationGraph& graph,

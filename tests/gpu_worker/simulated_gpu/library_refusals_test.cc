@@ -3,7 +3,9 @@
 #include "gpu_worker/backends/cuda/cublaslt/source.h"
 #include "gpu_worker/backends/cuda/cudnn/source.h"
 #include "gpu_worker/simulated_gpu/cublaslt/cublaslt_table.h"
+#include "gpu_worker/simulated_gpu/cudnn/cudnn_state.h"
 #include "gpu_worker/simulated_gpu/cudnn/cudnn_table.h"
+#include "gpu_worker/simulated_gpu/cudnn/engine_list.h"
 #include "gpu_worker/simulated_gpu/cudnn/real_library.h"
 #include "gtest/gtest.h"
 #include "tests/gpu_worker/simulated_gpu/cudnn_mistakes.h"
@@ -79,12 +81,12 @@ class ExecutionTest : public testing::Test {
     set(operation, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, part, tensors_[0]);
     set(operation, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, part, tensors_[1]);
     Finalize(operation);
-    const cudnnBackendDescriptor_t graph = Make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    set(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, part, operation);
-    set(graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle_);
-    Finalize(graph);
+    graph_ = Make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    set(graph_, CUDNN_ATTR_OPERATIONGRAPH_OPS, part, operation);
+    set(graph_, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle_);
+    Finalize(graph_);
     const cudnnBackendDescriptor_t heuristic = Make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    set(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, part, graph);
+    set(heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, part, graph_);
     set(heuristic, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, CUDNN_HEUR_MODE_A);
     Finalize(heuristic);
     cudnnBackendDescriptor_t config = Make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
@@ -127,6 +129,7 @@ class ExecutionTest : public testing::Test {
   LibraryFixture fixture_;
   cudnnHandle_t handle_ = nullptr;
   cudnnBackendDescriptor_t tensors_[2] = {};
+  cudnnBackendDescriptor_t graph_ = nullptr;
   cudnnBackendDescriptor_t plan_ = nullptr;
   std::vector<cudnnBackendDescriptor_t> made_;
 };
@@ -150,6 +153,35 @@ TEST_F(ExecutionTest, WantsWhatThePlanRefersTo) {
   std::erase(made_, tensors_[0]);
   ASSERT_EQ(SimulatedCudnn().destroy_descriptor(tensors_[0]), CUDNN_STATUS_SUCCESS);
   EXPECT_EQ(Execute({1, 2}, {x, y}), CUDNN_STATUS_BAD_PARAM);
+}
+
+// cuDNN but for the notes of engines, which it cannot read.
+cudnnStatus_t GetAllButNotes(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+                             cudnnBackendAttributeType_t type, int64_t room, int64_t* count,
+                             void* values) {
+  if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE) return CUDNN_STATUS_INTERNAL_ERROR;
+  return RealCudnn()->get_attribute(descriptor, name, type, room, count, values);
+}
+
+// An engine without notes would pass for one that computes strictly.
+TEST_F(ExecutionTest, NotesThatCudnnCannotReadAreNotNone) {
+  if (RealCudnn() == nullptr) GTEST_SKIP() << "there is no cuDNN";
+  const cudnnBackendDescriptor_t device = Make(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  const int32_t number = 0;
+  SimulatedCudnn().set_attribute(device, CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, 1,
+                                 &number);
+  Finalize(device);
+  const std::string json = (*TheCudnn().descriptors.Find(device))->json;
+  for (const bool can_read : {true, false}) {
+    cuda::CudnnLibrary library = *RealCudnn();
+    if (!can_read) library.get_attribute = &GetAllButNotes;
+    MirroredGraph mirrored(&library);
+    ASSERT_TRUE(mirrored.Mirror(**TheCudnn().descriptors.Find(graph_)).ok());
+    std::vector<CudnnEngine> engines;
+    const CudnnVerdict verdict = mirrored.List(CUDNN_HEUR_MODE_A, json, &engines);
+    EXPECT_EQ(verdict.status, can_read ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_INTERNAL_ERROR);
+    EXPECT_EQ(engines.empty(), !can_read);
+  }
 }
 
 // What an algorithm is told and what it is then given.
@@ -243,6 +275,7 @@ TEST_F(CublasLtTableTest, ASplitSumNeedsItsWorkspace) {
       CUBLAS_STATUS_SUCCESS);
   ASSERT_EQ(check(), CUBLAS_STATUS_SUCCESS);
   EXPECT_EQ(result.workspaceSize, size_t{2} * 128 * 128 * 4);
+  EXPECT_EQ(result.algo.data[0], 0U) << "the library leaves that to the caller";
   EXPECT_EQ(Multiply(algorithm, 0, result.workspaceSize - 1), CUBLAS_STATUS_INVALID_VALUE);
 }
 
