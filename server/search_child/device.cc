@@ -17,6 +17,8 @@ constexpr size_t kKernelsPerTask = 16;
 constexpr int kKernelSamples = 20;
 // 40 ms: a kernel of 2 ms gets its 20 samples; a slower one is less noisy and gets fewer.
 constexpr double kKernelSecondsMax = 0.04;
+// As many as a message can have.
+constexpr size_t kFailuresKept = 3;
 
 absl::Status CheckCount(absl::string_view what, int got, size_t wanted) {
   if (got == static_cast<int>(wanted)) return absl::OkStatus();
@@ -86,11 +88,16 @@ absl::Status RemoteProfiler::MeasureBatch(absl::Span<const ProfileRequest> reque
   }
   PLAIT_ASSIGN_OR_RETURN(const worker::v1::TaskResult result, connection_.Profile(task));
   PLAIT_RETURN_IF_ERROR(CheckCount("kernels", result.profile().profiles_size(), requests.size()));
-  for (const worker::v1::KernelProfile& profile : result.profile().profiles()) {
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const worker::v1::KernelProfile& profile = result.profile().profiles(static_cast<int>(i));
     // No profile, or one that a search must not trust: the kernel cannot run, which a profile
     // without samples says.
     const absl::StatusOr<Profile> believed = wire::ProfileFromProto(profile.profile());
     profiles.push_back(profile.has_profile() && believed.ok() ? *believed : Profile());
+    if (!profile.error().empty() && failures_.size() < kFailuresKept) {
+      const ProfileKey& key = requests[i].key;
+      failures_.push_back(absl::StrCat(key.family, " ", key.variant, ": ", profile.error()));
+    }
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,10 @@ class RemoteProfiler : public Profiler {
   // Errors: those of ChildConnection::Profile.
   absl::StatusOr<Yardsticks> ReadYardsticks() override;
 
+  // Of the first kernels that the worker could not measure, why: for the message of a search that
+  // nothing covers.
+  const std::vector<std::string>& failures() const { return failures_; }
+
   // Spent in these two so far, waiting for a worker included.
   // Of the wall clock, so it grows while the child waits for its turn at a busy worker.
   absl::Duration elapsed() const { return elapsed_; }
@@ -60,6 +65,7 @@ class RemoteProfiler : public Profiler {
   ChildConnection& connection_;
   Clock& clock_;
   absl::Duration elapsed_;
+  std::vector<std::string> failures_;
 };
 
 // Compares whole plans on a worker, asked through the daemon, in one task: times of two tasks could

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <string>
+
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "plait/v1/optimization.pb.h"
 
 // Why a job fails, for errors of the optimizer, which knows no reasons. All functions are pure and
@@ -11,7 +14,9 @@ namespace plait {
 absl::Status ModelFailure(const absl::Status& status);
 
 // Of the search with these options. A task's error keeps its reason; a log that is not the job's is
-// INVALID_REQUEST, a node that the device has no kernel for UNSUPPORTED.
-absl::Status SearchFailure(const absl::Status& status, const v1::OptimizeOptions& options);
+// INVALID_REQUEST, a node that the device has no kernel for UNSUPPORTED: that one says why kernels
+// could not be measured.
+absl::Status SearchFailure(const absl::Status& status, const v1::OptimizeOptions& options,
+                           absl::Span<const std::string> kernel_failures = {});
 
 }  // namespace plait

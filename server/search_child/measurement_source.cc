@@ -105,6 +105,7 @@ class DeviceSource : public MeasurementSource {
   Budget& budget() override { return budget_; }
   LoadEffect load_effect() const override { return {}; }
   const MeasurementLog* log() const override { return nullptr; }
+  std::vector<std::string> kernel_failures() const override { return profiler_.failures(); }
   absl::Duration profiling_time() const override { return profiler_.elapsed(); }
   absl::Duration verification_time() const override { return verifier_.elapsed(); }
 

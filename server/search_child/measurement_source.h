@@ -30,6 +30,9 @@ class MeasurementSource {
   // What a log says; a device has none of its own.
   virtual LoadEffect load_effect() const = 0;
 
+  // Why the device could not measure kernels: the first reasons.
+  virtual std::vector<std::string> kernel_failures() const { return {}; }
+
   // That is replayed; null where a device is asked.
   virtual const MeasurementLog* log() const = 0;
 

@@ -165,7 +165,9 @@ class ChildSearch {
     const SearchOptions options = JobSearchOptions(start_, is_portable);
     // Nearly all of the time goes by in here.
     absl::StatusOr<SearchResult> found = Optimize(original.bound.graph, options, context);
-    if (!found.ok()) return SearchFailure(found.status(), start_.options());
+    if (!found.ok()) {
+      return SearchFailure(found.status(), start_.options(), source->kernel_failures());
+    }
     PLAIT_RETURN_IF_ERROR(KeepLoadEffect(PooledLoadEffect(effect, found->load_effect)));
     std::optional<DefaultPlanTimes> default_plan;
     if (!is_predicted()) {

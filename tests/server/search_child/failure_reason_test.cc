@@ -27,6 +27,15 @@ TEST(FailureReasonTest, ASearchFailsByItsDeviceOrByPlait) {
   EXPECT_EQ(reason_of(absl::InternalError("")), v1::ERROR_REASON_INTERNAL);
 }
 
+TEST(FailureReasonTest, ANodeWithoutKernelsSaysWhyTheyFailed) {
+  const absl::Status status =
+      SearchFailure(absl::FailedPreconditionError("%y (Conv): the device has no kernel"),
+                    v1::OptimizeOptions(), {"out of memory", "no such tile"});
+  EXPECT_EQ(wire::ReasonOf(status), v1::ERROR_REASON_UNSUPPORTED);
+  EXPECT_EQ(status.message(),
+            "%y (Conv): the device has no kernel (kernels failed: out of memory; no such tile)");
+}
+
 TEST(FailureReasonTest, ASearchThatRepeatsAnotherFailsByItsLog) {
   v1::OptimizeOptions options;
   options.mutable_measurement_log();

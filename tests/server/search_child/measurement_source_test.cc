@@ -331,6 +331,7 @@ TEST_F(MeasurementSourceTest, AKernelThatCannotRunHasNoSamples) {
   const auto profiles = (*source)->profiler().Measure({{SampleKey()}});
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   EXPECT_EQ(profiles->front().samples, 0);
+  EXPECT_THAT((*source)->kernel_failures(), ElementsAre("conv winograd: no such kernel"));
 }
 
 // As the daemon does when it stores profiles, and the child when it loads them.
