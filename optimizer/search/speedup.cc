@@ -27,8 +27,10 @@ constexpr double kReach = 3;
 // No device was seen to differ by less from load to load; twenty loads may agree by chance.
 constexpr double kLoadDeviationMin = 0.003;
 
-// The quantiles of a normal distribution that leave 2.5 % above, and a half and a third of that.
-constexpr double kNormalOfLooks[kLooksMax] = {1.959964, 2.241403, 2.393980};
+// What the mean of normal samples exceeds in 2.5 % of cases, in deviations of it, at one of so many
+// looks, each with as many samples more as the first has (Pocock's constants).
+constexpr double kNormalOfLooks[kLooksMax] = {1.959964, 2.178273, 2.289490,
+                                              2.361275, 2.413082, 2.453114};
 
 // The quantile of Student's t where a normal distribution has its own at `normal`: within 2.5 %
 // from three degrees of freedom on, and 8 % too small at two (the first terms of its expansion for

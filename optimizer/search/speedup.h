@@ -32,15 +32,17 @@ struct PairedRounds {
 };
 
 // At how many points of growing rounds one may look whether a speedup is certain yet, at most.
-inline constexpr int kLooksMax = 3;
+inline constexpr int kLooksMax = 6;
 
 // The speedup of `after` over `before`. Within a load the median of the ratios counts, so that a
 // round that something has disturbed moves nothing; loads are averaged. Their spread is what these
 // loads show or what the device's load effect says, whichever is more: a few loads alone tell
 // little. Whoever may look again with more rounds if nothing is certain says how often at most,
-// before the first look: each of them has its share of the error. Without rounds: 1, 1, 1, 1. Pure;
-// symmetric: what is x times as fast one way round is 1/x times as fast the other.
-// REQUIRES: equal numbers of samples, all > 0; no load without rounds; looks is 1 to kLooksMax.
+// before the first look: the bounds of all looks are as much wider as keeps the error of all
+// together (Pocock, Group sequential methods in the design and analysis of clinical trials, 1977).
+// Without rounds: 1, 1, 1, 1. Pure; symmetric: what is x times as fast one way round is 1/x times
+// as fast the other. REQUIRES: equal numbers of samples, all > 0; no load without rounds; looks is
+// 1 to kLooksMax.
 Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, int looks = 1);
 
 // What runs for `before_us` of a whole whose parts run one after the other.
