@@ -51,8 +51,8 @@ absl::string_view ExpectedSchedules(absl::string_view value) {
 
 std::vector<OptionSpec> OptionsOfAblate() {
   std::vector<OptionSpec> options = {
-      {kSearches, OptionKind::kText, "A,B", "how graphs are searched",
-       "normal_form,taso,autograph,plait", ExpectedSearches},
+      {kSearches, OptionKind::kText, "A,B",
+       "how graphs are searched; default: normal_form,taso,autograph,plait", "", ExpectedSearches},
       {kSchedules, OptionKind::kText, "A,B",
        "how kernels are placed on streams; default: each way there is", "", ExpectedSchedules}};
   std::vector<OptionSpec> of_jobs;

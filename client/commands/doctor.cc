@@ -57,8 +57,9 @@ std::vector<Finding> ServerFindings(const CommandContext& context, const std::st
     finding.fix = "no job can run (start a plait-worker, or see the log of plaitd)";
   } else if (answer->version() != PLAIT_VERSION) {
     finding.level = FindingLevel::kWarning;
-    finding.fix = absl::StrCat("plans that it makes are ignored by this plait, which is ",
-                               PLAIT_VERSION, " (install one version)");
+    finding.fix = absl::StrCat("this plait, which is ", PLAIT_VERSION,
+                               ", may run its plans in other variants or not at all"
+                               " (install one version)");
   }
   std::vector<Finding> findings = {finding};
   for (const std::string& warning : answer->warnings()) {

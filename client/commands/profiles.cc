@@ -34,7 +34,7 @@ constexpr int64_t kListedDefault = 100;
 std::vector<OptionSpec> OptionsOfProfiles() {
   std::vector<OptionSpec> options = {
       {"--device-fingerprint", OptionKind::kText, "TEXT",
-       "list, export, gc: only profiles of the device with this fingerprint"},
+       "list, get, export, gc: only profiles of the device with this fingerprint"},
       {"--limit", OptionKind::kInteger, "N",
        "list, explain-miss: at most so many lines; 0: all; default 100"},
       {"--older-than", OptionKind::kSeconds, "TIME",
@@ -297,7 +297,7 @@ absl::StatusOr<ExitCode> RunProfiles(const CommandContext& context) {
 
 const Command kProfilesCommand = {
     .name = "profiles",
-    .positionals = "ACTION [FILE]",
+    .positionals = "ACTION [ID|MODEL|FILE]",
     .summary =
         "list, explain, carry or forget measured kernel times: list, get, explain-miss, "
         "export, import, gc",

@@ -34,8 +34,8 @@ std::vector<OptionSpec> OptionsOfVerify() {
                      "run the plans inside the models where there are any, not their graphs"});
   options.push_back(
       {"--inputs", OptionKind::kText, "DIR", "also try input_<i>.pb (TensorProto) or <name>.npy"});
-  options.push_back(
-      {"--random-inputs", OptionKind::kInteger, "N", "random inputs to try; default 4"});
+  options.push_back({"--random-inputs", OptionKind::kInteger, "N",
+                     "random inputs to try; default 4, with --against 1"});
   options.push_back({"--seed", OptionKind::kInteger, "N", "of the random inputs; default 0"});
   options.push_back({"--max-rel-error", OptionKind::kNumber, "X",
                      "largest error that counts as equal; default 1e-4"});
