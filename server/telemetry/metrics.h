@@ -89,7 +89,7 @@ class Metrics {
   // plait_streams, watchers, uploads and downloads of clients that are open.
   void SetStreams(int64_t open) { streams_.Add({}).Set(static_cast<double>(open)); }
   // plait_profiles_stored, profiles; plait_blob_files, blobs; plait_blob_stored_bytes, bytes of
-  // complete blobs, without unfinished uploads.
+  // them and of unfinished uploads.
   void SetStored(int64_t profiles, int64_t blobs, int64_t blob_bytes);
   // plait_process_uptime_seconds, seconds since the start.
   void SetUptime(absl::Duration uptime) { uptime_.Add({}).Set(absl::ToDoubleSeconds(uptime)); }

@@ -226,7 +226,7 @@ PLAIT_API plait_error* plait_session_run(plait_session* session, const plait_ten
 /* Output `index` of the session's last run, where that left it: its dimensions and bytes are good
  * until the next run of the session, or the next call of this function for the same output. The
  * only way to an output whose shape only a run tells. Threads that use it have to agree among
- * themselves. Errors: INVALID_ARGUMENT; FAILED_PRECONDITION before a run has succeeded. */
+ * themselves. Errors: INVALID_ARGUMENT; FORKED; FAILED_PRECONDITION before a run has succeeded. */
 PLAIT_API plait_error* plait_session_last_output(plait_session* session, size_t index,
                                                  plait_tensor* tensor);
 
@@ -239,7 +239,8 @@ PLAIT_API plait_error* plait_session_bound_input(plait_session* session, size_t 
                                                  plait_tensor* tensor);
 PLAIT_API plait_error* plait_session_bound_output(plait_session* session, size_t index,
                                                   plait_tensor* tensor);
-/* Runs the model once, from the bound inputs to the bound outputs. Errors: FORKED. */
+/* Runs the model once, from the bound inputs to the bound outputs. Errors: INVALID_ARGUMENT;
+ * FORKED; FAILED_PRECONDITION as plait_session_run. */
 PLAIT_API plait_error* plait_session_run_bound(plait_session* session);
 
 /* ---- The plan in use ---- */

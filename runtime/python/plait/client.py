@@ -150,7 +150,7 @@ class Client:
         self._caller.unary("DeleteJob", self._rpc.message("DeleteJobRequest", job_id=job_id))
 
     def devices(self) -> list[Device]:
-        """Those that jobs can name now."""
+        """Those of connected workers, those only described, and the server's runtimes."""
         answer = self._caller.unary("ListDevices", self._rpc.message("ListDevicesRequest"))
         return [Device(**_fields(Device, available.device), workers=available.workers,
                        workers_idle=available.workers_idle) for available in answer.devices]

@@ -19,7 +19,7 @@ class JobOptions(TypedDict, total=False):
     budget: Seconds that all of it may take; 60, or up to 600 for a model of much work.
     search: How graphs are searched: "none", "normal_form", "taso", "autograph" or "plait"; or
         one of autograph's ablations, "autograph_no_dp", "autograph_no_partition",
-        "autograph_no_path".
+        "autograph_no_path"; or "plait_generated", with generated rules.
     schedule: How kernels are placed on streams.
     precision: The accuracy to keep: "strict", or within max_rel_error "auto" or "bf16", which
         computes in fp32 and bf16 only.

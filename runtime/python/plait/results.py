@@ -289,7 +289,7 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """A device that jobs can name, and how busy it is."""
+    """A device of a server, and how busy it is. Runtimes are no devices that jobs can name."""
 
     id: str
     name: str
