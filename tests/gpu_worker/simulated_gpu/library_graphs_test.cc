@@ -19,6 +19,10 @@ using cuda::Status;
 LibraryCase Gemm() {
   return {"gemm", cuda::GemmProblem{.m = 16, .n = 16, .k = 16}, cuda::Precision::kTf32};
 }
+// With sums that are split, in a workspace.
+LibraryCase DeepGemm() {
+  return {"gemm", cuda::GemmProblem{.m = 16, .n = 16, .k = 1024}, cuda::Precision::kTf32};
+}
 LibraryCase ConvCase() {
   cuda::ConvProblem conv;
   conv.c = conv.k = 16;
@@ -159,8 +163,7 @@ INSTANTIATE_TEST_SUITE_P(Sources, LibraryNodeTest,
 TEST(LibraryWorkspaceTest, OneOfTwoThatMayRunAtOnceIsARace) {
   for (const bool is_shared : {false, true}) {
     LibraryFixture fixture;
-    LibraryCase problem = Gemm();
-    std::get<cuda::GemmProblem>(problem.problem).k = 1024;
+    const LibraryCase problem = DeepGemm();
     const Shared candidate = Take(fixture, cuda::kCublasLtSource, problem, true);
     const size_t bytes = candidate->workspace_bytes();
     const LibraryOperands first = fixture.Upload(problem, bytes, 1);
@@ -179,8 +182,7 @@ TEST(LibraryWorkspaceTest, OneOfTwoThatMayRunAtOnceIsARace) {
 
 TEST(LibraryWorkspaceTest, OverAResultIsARace) {
   LibraryFixture fixture;
-  LibraryCase problem = Gemm();
-  std::get<cuda::GemmProblem>(problem.problem).k = 1024;
+  const LibraryCase problem = DeepGemm();
   const Shared candidate = Take(fixture, cuda::kCublasLtSource, problem, true);
   LibraryOperands operands = fixture.Upload(problem, candidate->workspace_bytes());
   ASSERT_GE(candidate->workspace_bytes(), size_t{16 * 16 * 4});
@@ -194,8 +196,7 @@ TEST(LibraryWorkspaceTest, OverAResultIsARace) {
 // What lies in a workspace is lost.
 TEST(LibraryWorkspaceTest, IsSpoilt) {
   LibraryFixture fixture;
-  LibraryCase problem = Gemm();
-  std::get<cuda::GemmProblem>(problem.problem).k = 1024;
+  const LibraryCase problem = DeepGemm();
   const Shared candidate = Take(fixture, cuda::kCublasLtSource, problem, true);
   LibraryOperands operands = fixture.Upload(problem, candidate->workspace_bytes());
   ASSERT_TRUE(
