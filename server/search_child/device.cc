@@ -17,8 +17,9 @@ constexpr size_t kKernelsPerTask = 16;
 constexpr int kKernelSamples = 20;
 // 40 ms: a kernel of 2 ms gets its 20 samples; a slower one is less noisy and gets fewer.
 constexpr double kKernelSecondsMax = 0.04;
-// As many as a message can have.
+// As much as the message of a job can have.
 constexpr size_t kFailuresKept = 3;
+constexpr size_t kFailureBytesMax = 200;
 
 absl::Status CheckCount(absl::string_view what, int got, size_t wanted) {
   if (got == static_cast<int>(wanted)) return absl::OkStatus();
@@ -96,7 +97,8 @@ absl::Status RemoteProfiler::MeasureBatch(absl::Span<const ProfileRequest> reque
     profiles.push_back(profile.has_profile() && believed.ok() ? *believed : Profile());
     if (!profile.error().empty() && failures_.size() < kFailuresKept) {
       const ProfileKey& key = requests[i].key;
-      failures_.push_back(absl::StrCat(key.family, " ", key.variant, ": ", profile.error()));
+      failures_.push_back(absl::StrCat(key.family, " ", key.variant, ": ",
+                                       wire::ValidUtf8(profile.error(), kFailureBytesMax)));
     }
   }
   return absl::OkStatus();
