@@ -18,6 +18,8 @@ constexpr double kRelativeTolerance = 2e-5;
 // larger.
 constexpr double kProvedTolerance = 1e-3;
 
+constexpr uint64_t kInputSeeds[] = {11, 12, 13};
+
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed) {
   Random random(seed);
   std::vector<Tensor> inputs;
@@ -120,7 +122,7 @@ absl::StatusOr<Exactness> CheckEquivalent(const Graph& before, const Graph& afte
     return absl::FailedPreconditionError("the number of inputs or outputs changed");
   }
   Exactness exactness = Exactness::kFloatOnly;
-  for (uint64_t seed : {11, 12, 13}) {
+  for (const uint64_t seed : kInputSeeds) {
     if (exact) {
       PLAIT_ASSIGN_OR_RETURN(exactness, CheckInField(before, after, seed));
     }
@@ -131,7 +133,7 @@ absl::StatusOr<Exactness> CheckEquivalent(const Graph& before, const Graph& afte
 
 absl::StatusOr<Exactness> CheckEquivalentInField(const Graph& before, const Graph& after) {
   Exactness exactness = Exactness::kFloatOnly;
-  for (uint64_t seed : {11, 12, 13}) {
+  for (const uint64_t seed : kInputSeeds) {
     PLAIT_ASSIGN_OR_RETURN(exactness, CheckInField(before, after, seed));
   }
   return exactness;

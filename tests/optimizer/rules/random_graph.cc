@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/random.h"
@@ -44,15 +42,13 @@ class GraphDrawer {
     if (Chance(3)) AddInput(values_[0].shape);
     if (Chance(4)) AddInput({Int(1, 3), Int(2, 5), Int(2, 6)});
     for (int draw = 0; draw < kDraws; ++draw) DrawNode();
-    return Parsed(Text()).value();
+    return ParseTypedGraph(Text()).value();
   }
 
  private:
   int64_t Int(int64_t low, int64_t high) { return random_.Integer(low, high); }
   // True once in so many times.
   bool Chance(int64_t times) { return Int(1, times) == 1; }
-
-  static absl::StatusOr<Graph> Parsed(const std::string& text) { return ParseTypedGraph(text); }
 
   std::string Name() { return absl::StrCat("%v", names_++); }
 
@@ -126,7 +122,7 @@ class GraphDrawer {
 
   // Reads the shapes of the values from `first` on; false where they have none.
   bool TakeShapes(size_t first) {
-    const absl::StatusOr<Graph> graph = Parsed(Text());
+    const absl::StatusOr<Graph> graph = ParseTypedGraph(Text());
     if (!graph.ok()) return false;
     for (size_t i = first; i < values_.size(); ++i) {
       for (TensorId id = 0; id < graph->tensor_count(); ++id) {
