@@ -1,6 +1,10 @@
 # The daemon, the worker and the CLI on a processor. `docker build -t plait .`
 # `docker run -p 127.0.0.1:7400:7400 plait --insecure-any-address`, or with TLS: docs/operations.md.
+# The worker of a GPU: `docker build --target worker-cuda -t plait-worker-cuda .`
 # tests/deploy runs every RUN step of this file in a clean Debian root, so keep them plain commands.
+
+# An image that has the headers and libraries of CUDA 13 and cuDNN 9; by default those of PyPI.
+ARG CUDA_BASE=cuda-of-pypi
 
 FROM debian:bookworm-slim AS build
 WORKDIR /src
@@ -21,3 +25,31 @@ VOLUME /var/lib/plait
 EXPOSE 7400 7401
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["plaitd", "--config", "/etc/plait/plaitd.toml"]
+
+FROM debian:bookworm-slim AS cuda-of-pypi
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends ca-certificates python3-pip
+COPY tools/requirements-cuda.txt /tmp/
+RUN pip install --quiet --no-cache-dir --no-deps --target /usr/local/cuda -r /tmp/requirements-cuda.txt
+
+FROM ${CUDA_BASE} AS cuda
+COPY deploy/container/gather-cuda /tmp/
+RUN /tmp/gather-cuda /out/cuda /usr/local/cuda /usr/include /usr/lib
+
+FROM build AS build-cuda
+COPY --from=cuda /out/cuda/include/ /usr/local/cuda/include/
+RUN cmake --preset release -DPLAIT_CUDA=ON && cmake --build --preset release
+RUN cp build/plait build/plaitd build/plait-worker /out/bin && strip /out/bin/*
+
+# The driver is the host's: the NVIDIA Container Toolkit brings libcuda.so.1.
+FROM run AS worker-cuda
+USER root
+COPY --from=cuda /out/cuda/lib64/ /usr/local/cuda/lib64/
+RUN echo /usr/local/cuda/lib64 > /etc/ld.so.conf.d/cuda.conf && ldconfig
+COPY --from=build-cuda /out/bin/ /usr/local/bin/
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+USER plait
+ENTRYPOINT ["plait-worker"]
+CMD ["--device", "cuda:0", "--check"]
+
+# Without --target, this is the image.
+FROM run

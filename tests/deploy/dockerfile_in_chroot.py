@@ -3,8 +3,9 @@
 
 Reads the Dockerfile's own steps, so that what passes here is what `docker build` would run. At the
 end it starts the image's entry point in the last stage's root and asks the CLI there for its
-devices, from a second network namespace, as from the other side of a published port. Needs root,
-mmdebstrap, and a Debian mirror. The build stage takes as long as a build.
+devices, from a second network namespace, as from the other side of a published port; and it starts
+the entry point of the GPU's worker, without a driver and on the simulated one of `build/`. Needs
+root, mmdebstrap, a Debian mirror and PyPI. The build stages take as long as two builds.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import pathlib
 import shlex
 import shutil
 import signal
+import string
 import subprocess
 import sys
 import tempfile
@@ -23,37 +25,49 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
 import networks  # noqa: E402 (found through the line above)
 import processes  # noqa: E402
+from programs import BUILD  # noqa: E402
 
 SUITE_OF_IMAGE = {"debian:bookworm-slim": "bookworm"}
 # They describe the image and execute nothing while it is built.
 DESCRIPTIVE = {"VOLUME", "EXPOSE", "STOPSIGNAL", "ENTRYPOINT", "CMD", "LABEL"}
 EXECUTED = {"RUN", "COPY", "ENV", "WORKDIR", "USER"}
 PORT = 17400
+# This machine's certificate authorities, in a root.
+AUTHORITIES = "/etc/ssl/host-authorities.pem"
 
 
 class Stage:
-    """One FROM with its steps, each an instruction and its text."""
+    """One FROM with its steps, each an instruction and its text. It begins with an image, or with
+    what another stage has made."""
 
-    def __init__(self, image, name):
+    def __init__(self, image, name, base=None):
         self.image = image
         self.name = name
+        self.base = base
         self.steps = []
 
     def last(self, instruction):
-        return next((text for name, text in reversed(self.steps) if name == instruction), "[]")
+        for name, text in reversed(self.steps):
+            if name == instruction:
+                return text
+        return self.base.last(instruction) if self.base else "[]"
 
 
 def parse(text):
-    """Returns the stages of a Dockerfile."""
+    """Returns the stages of a Dockerfile, with the defaults of its build arguments."""
     lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    stages = []
+    stages, arguments = [], {}
     for line in "\n".join(lines).replace("\\\n", " ").splitlines():
         instruction, _, rest = line.strip().partition(" ")
         if instruction == "FROM":
-            image, _, name = rest.partition(" AS ")
-            stages.append(Stage(image.strip(), name.strip() or str(len(stages))))
+            image, _, name = string.Template(rest).substitute(arguments).partition(" AS ")
+            base = next((stage for stage in stages if stage.name == image.strip()), None)
+            stages.append(Stage(image.strip(), name.strip() or str(len(stages)), base))
+        elif instruction == "ARG" and not stages:
+            name, _, value = rest.strip().partition("=")
+            arguments[name] = value
         elif instruction:
-            if instruction not in EXECUTED | DESCRIPTIVE:
+            if not stages or instruction not in EXECUTED | DESCRIPTIVE:
                 raise ValueError(f"Dockerfile: {instruction} is not understood here")
             stages[-1].steps.append((instruction, rest.strip()))
     return stages
@@ -68,6 +82,11 @@ class Root:
         self.user = "root"
         self.environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                             "HOME": "/root"}
+        # Python's packages come from where this machine gets them, as apt's do: see make_root.
+        self.environment["PIP_CERT"] = AUTHORITIES
+        for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_DEFAULT_TIMEOUT"):
+            if name in os.environ:
+                self.environment[name] = os.environ[name]
 
     def command(self, words, user=None):
         """The words as a command in the root: own mounts and processes, the host's network."""
@@ -84,11 +103,22 @@ class Root:
         return self.path / os.path.normpath(os.path.join(self.directory, path)).lstrip("/")
 
 
-def make_root(image, path):
-    print(f"== {image} in {path}", flush=True)
-    subprocess.run(["mmdebstrap", "--variant=minbase", "--quiet", SUITE_OF_IMAGE[image],
-                    str(path)], check=True)
-    shutil.copy("/etc/resolv.conf", path / "etc" / "resolv.conf")
+def make_root(stage, root, roots):
+    """What the stage begins with."""
+    print(f"== {stage.image} in {root.path}", flush=True)
+    if stage.base:
+        base = roots[stage.base.name]
+        root.path.mkdir()
+        subprocess.run(["cp", "-a", "--reflink=auto", f"{base.path}/.", str(root.path)],
+                       check=True)
+        root.directory, root.user = base.directory, base.user
+        root.environment = dict(base.environment)
+        return
+    subprocess.run(["mmdebstrap", "--variant=minbase", "--quiet", SUITE_OF_IMAGE[stage.image],
+                    str(root.path)], check=True)
+    shutil.copy("/etc/resolv.conf", root.path / "etc" / "resolv.conf")
+    root.inside(AUTHORITIES).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy("/etc/ssl/certs/ca-certificates.crt", root.inside(AUTHORITIES))
 
 
 def context_files():
@@ -172,6 +202,25 @@ def check_answers(stage, root):
         daemon.wait(60)
 
 
+def check_gpu_worker(stage, root):
+    """Its libraries are whole; without a driver it says so, and with one its kernels compute what
+    they should: those that NVRTC of this image compiles, on a simulated GPU and its libraries."""
+    linked = subprocess.run(root.command(["sh", "-c", "ldd /usr/local/cuda/lib64/*.so*"]),
+                            env=root.environment, capture_output=True, text=True, check=True)
+    assert "libcudnn.so.9" in linked.stdout and "not found" not in linked.stdout, linked.stdout
+    words = json.loads(stage.last("ENTRYPOINT")) + json.loads(stage.last("CMD"))
+    refused = subprocess.run(root.command(words), env=root.environment, capture_output=True,
+                             text=True, timeout=60, check=False)
+    assert refused.returncode == 9 and "libcuda.so.1" in refused.stderr, refused
+    # Its libraries are links to one, which knows what each of them has done.
+    shutil.copytree(BUILD / "simulated_gpu", root.inside("/simulated"), symlinks=True)
+    simulated = {**root.environment, "LD_LIBRARY_PATH": "/simulated"}
+    checked = subprocess.run(root.command(words), env=simulated, capture_output=True, text=True,
+                             timeout=300, check=False)
+    assert checked.returncode == 0, checked
+    print(checked.stdout, flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", type=pathlib.Path,
@@ -181,24 +230,26 @@ def main():
     folder = arguments.keep or pathlib.Path(tempfile.mkdtemp(prefix="plait-image-"))
     folder.mkdir(exist_ok=True)
     os.chmod(folder, 0o755)
-    stages = parse((ROOT / "Dockerfile").read_text())
-    roots = {stage.name: Root(folder / stage.name) for stage in stages}
+    stages = {stage.name: stage for stage in parse((ROOT / "Dockerfile").read_text())}
+    roots = {name: Root(folder / name) for name in stages}
     try:
-        for stage in stages:
-            root = roots[stage.name]
-            if arguments.programs and stage.name == "build":
+        for name, stage in stages.items():
+            root = roots[name]
+            if arguments.programs and name.startswith("build"):
                 (root.path / "out" / "bin").mkdir(parents=True)
-                for name in ("plait", "plaitd", "plait-worker"):
-                    shutil.copy2(arguments.programs / name, root.path / "out" / "bin")
+                for program in ("plait", "plaitd", "plait-worker"):
+                    shutil.copy2(arguments.programs / program, root.path / "out" / "bin")
                 continue
-            make_root(stage.image, root.path)
+            make_root(stage, root, roots)
             execute(stage, root, roots)
-        check_refuses(stages[-1], roots[stages[-1].name])
-        check_answers(stages[-1], roots[stages[-1].name])
+        image = list(stages)[-1]
+        check_refuses(stages[image], roots[image])
+        check_answers(stages[image], roots[image])
+        check_gpu_worker(stages["worker-cuda"], roots["worker-cuda"])
     finally:
         if not arguments.keep:
             shutil.rmtree(folder, ignore_errors=True)
-    print("== the image answers")
+    print("== the images answer")
     return 0
 
 

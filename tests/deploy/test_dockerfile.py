@@ -18,7 +18,8 @@ can_run = os.environ.get("PLAIT_LONG") == "1" and os.geteuid() == 0 and shutil.w
 
 
 def test_the_images_are_known():
-    assert {stage.image for stage in STAGES} <= set(dockerfile.SUITE_OF_IMAGE)
+    begun = {stage.image for stage in STAGES if not stage.base}
+    assert begun <= set(dockerfile.SUITE_OF_IMAGE)
 
 
 def test_copied_files_exist():
@@ -38,6 +39,14 @@ def test_the_image_starts_as_a_user_without_rights():
     assert last.last("CMD") == "[]"
 
 
+def test_a_gpus_worker_starts_as_that_user_too():
+    (stage,) = (stage for stage in STAGES if stage.name == "worker-cuda")
+    assert stage.last("USER") == STAGES[-1].last("USER")
+    assert json.loads(stage.last("ENTRYPOINT")) == ["plait-worker"]
+    # The toolkit of the container engine gives it a driver for these alone.
+    assert "NVIDIA_DRIVER_CAPABILITIES=compute,utility" in stage.last("ENV")
+
+
 def test_the_image_listens_where_a_published_port_reaches_it():
     settings = (ROOT / "deploy" / "container" / "plaitd.toml").read_text()
     lines = settings.splitlines()
@@ -48,6 +57,11 @@ def test_the_image_listens_where_a_published_port_reaches_it():
 def test_an_instruction_that_is_not_understood_is_an_error():
     with pytest.raises(ValueError, match="ONBUILD"):
         dockerfile.parse("FROM debian:bookworm-slim\nONBUILD RUN true\n")
+
+
+def test_a_stage_begins_with_another_one():
+    one, two = dockerfile.parse("ARG BASE=one\nFROM a AS one\nUSER x\nFROM ${BASE} AS two\n")
+    assert one.base is None and two.base is one and two.last("USER") == "x"
 
 
 def test_continued_lines_are_one_step():
