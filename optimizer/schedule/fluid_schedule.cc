@@ -61,7 +61,11 @@ class FluidScheduler {
     double Largest() const { return std::max(compute, bandwidth); }
   };
 
-  const LaunchMode& ModeOfLaunch(int launch) const { return problem_.launches[launch].part; }
+  bool IsWhole(int launch) const { return !options_.whole.empty() && options_.whole[launch]; }
+
+  const LaunchMode& ModeOfLaunch(int launch) const {
+    return ModeOf(problem_, {.launch = launch, .whole = IsWhole(launch)});
+  }
 
   void AddReady(int launch) {
     const auto place = std::find_if(ready_.begin(), ready_.end(), [&](int other) {
@@ -108,7 +112,7 @@ class FluidScheduler {
     stream.is_busy = true;
     stream.last = launch;
     running_.push_back(launch);
-    result_.schedule.push_back({launch, chosen, false});
+    result_.schedule.push_back({launch, chosen, IsWhole(launch)});
   }
 
   // That of the predecessor that ended last, where nothing came behind it; else the one freed last.

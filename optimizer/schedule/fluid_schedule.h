@@ -12,6 +12,7 @@ struct FluidOptions {
   // A launch waits while those that run and itself want more of the cores, or of the bandwidth. 1
   // lets nothing slow down; more lets short launches run beside a long one that takes nearly all.
   double share_max = 1;
+  std::vector<bool> whole = {};  // by launch, which of its modes; empty: `part` of all
 };
 
 struct FluidSchedule {
@@ -24,7 +25,7 @@ struct FluidSchedule {
 // last, so that what waited for room waits in the plan, too. Where ListSchedule sees free streams
 // alone, this sees what launches take from each other, and what a hand-over takes. Pure; ties go to
 // the lower launch. O(launches * streams + edges), for as many ready launches as streams.
-// REQUIRES: `part` is the mode of every launch, and not alone.
+// REQUIRES: no mode of a launch is alone.
 FluidSchedule ScheduleFluid(const ScheduleProblem& problem, const FluidOptions& options);
 
 }  // namespace plait

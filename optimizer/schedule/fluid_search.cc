@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "base/random.h"
 #include "optimizer/schedule/makespan_bound.h"
@@ -24,10 +25,24 @@ constexpr int kPatience = 200;
 // 4,000: beyond it the bound alone, which is quadratic, would take as long as the search.
 constexpr size_t kBoundLaunchesMax = 4'000;
 
-// A step away from the best so far: up to four priorities by up to 30 %, and once in ten another
-// share_max.
-FluidOptions Changed(FluidOptions options, Random& random) {
+// The launches that have two modes.
+std::vector<int> LaunchesWithAChoice(const ScheduleProblem& problem) {
+  std::vector<int> launches;
+  for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
+    const auto& [whole, part, predecessors] = problem.launches[launch];
+    if (whole != part) launches.push_back(static_cast<int>(launch));
+  }
+  return launches;
+}
+
+// A step away from the best so far: up to four priorities by up to 30 %, once in ten another
+// share_max, and once in two another mode of a launch that has two.
+FluidOptions Changed(FluidOptions options, const std::vector<int>& with_a_choice, Random& random) {
   const auto last = static_cast<int64_t>(options.priority_us.size()) - 1;
+  if (!with_a_choice.empty() && random.Integer(1, 2) == 1) {
+    const auto count = static_cast<int64_t>(with_a_choice.size());
+    options.whole[with_a_choice[random.Integer(0, count - 1)]].flip();
+  }
   for (int64_t left = random.Integer(1, 4); left > 0; --left) {
     const double spread = 0.1 * static_cast<double>(random.Integer(1, 3));
     options.priority_us[random.Integer(0, last)] *= 1 + random.Uniform(-spread, spread);
@@ -59,10 +74,15 @@ FluidSchedule SearchFluid(const ScheduleProblem& problem) {
     best = std::move(schedule);
     return true;
   };
+  const std::vector<int> with_a_choice = LaunchesWithAChoice(problem);
   FluidOptions options = best_options;
-  for (const double share_max : kShareMaxes) {
-    options.share_max = share_max;
-    if (improves(options)) best_options.share_max = share_max;
+  for (const bool whole : {false, true}) {
+    if (whole && with_a_choice.empty()) break;
+    options.whole.assign(problem.launches.size(), whole);
+    for (const double share_max : kShareMaxes) {
+      options.share_max = share_max;
+      if (improves(options)) best_options = options;
+    }
   }
   Random random(1);
   const auto size = static_cast<int64_t>(problem.launches.size());
@@ -70,7 +90,7 @@ FluidSchedule SearchFluid(const ScheduleProblem& problem) {
   for (int64_t left = kPlacementsMax; left >= size && in_vain < kPatience; left -= size) {
     if (best.makespan_us <= 1.001 * bound.makespan_us) break;
     const double before_us = best.makespan_us;
-    options = Changed(best_options, random);
+    options = Changed(best_options, with_a_choice, random);
     if (improves(options)) best_options = options;
     in_vain = best.makespan_us < before_us ? 0 : in_vain + 1;
   }

@@ -14,8 +14,8 @@
 // 12 against 20. A block is simulated 3 + 3 * 2 * launches times at most, which is why its size
 // is bounded.
 //
-// Where launches have one way to run, as on a GPU, widths decide nothing; there priorities are
-// searched instead, and how much may run at once (fluid_search).
+// Where no launch runs alone, as on a GPU, there is nothing to decide between; there priorities are
+// searched instead, how much may run at once, and which launches are narrow (fluid_search).
 
 namespace plait {
 
@@ -68,10 +68,9 @@ std::vector<WidthChoice> ChooseWidths(const ScheduleProblem& body) {
   return best;
 }
 
-bool HasOneWidth(const ScheduleProblem& problem) {
-  return std::all_of(problem.launches.begin(), problem.launches.end(), [](const Launch& launch) {
-    return launch.whole == launch.part && !launch.part.alone;
-  });
+bool NoneRunsAlone(const ScheduleProblem& problem) {
+  return std::none_of(problem.launches.begin(), problem.launches.end(),
+                      [](const Launch& launch) { return launch.whole.alone || launch.part.alone; });
 }
 
 // Decides per fork-join between one wide kernel after the other and narrow ones side by side.
@@ -100,7 +99,7 @@ Schedule AssignPlait(const ScheduleProblem& problem) {
   for (const SchedulePolicy* other : AllPolicies()) {
     if (other != &kPlaitPolicy) offer(other->assign(problem));
   }
-  if (!HasOneWidth(problem)) {
+  if (!NoneRunsAlone(problem)) {
     offer(ListWithWidths(problem));
   } else if (problem.device.streams_max > 1) {
     if (FluidSchedule fluid = SearchFluid(problem); !fluid.schedule.empty()) {

@@ -38,6 +38,32 @@ TEST(FluidScheduleTest, WorksOnTheExample) {
   EXPECT_EQ(FluidText(Example(), {{9, 5, 4}, 1.5}), "0.0 1.1 2.2 in 5.4 us");
 }
 
+// Launches 0 and 1 as in the example, of which the first takes nearly all of the device, or in
+// another implementation 5 us and a third: beside that the second runs at once.
+TEST(FluidScheduleTest, ALaunchMayLeaveRoomForOthers) {
+  ScheduleProblem problem = Example();
+  problem.launches.pop_back();
+  problem.launches[0].whole.compute_share = 0.9;
+  problem.launches[0].part = {5, false, 0.3, 0};
+  EXPECT_EQ(FluidText(problem, {{9, 5}, 1, {true, true}}), "0.0 1.0 in 8 us");
+  EXPECT_EQ(FluidText(problem, {{9, 5}, 1, {false, true}}), "0.0 1.1 in 5 us");
+  const FluidSchedule fluid = SearchFluid(problem);
+  EXPECT_EQ(fluid.makespan_us, 5);
+  EXPECT_EQ(MakespanUs(problem, FindPolicy("plait").value()->assign(problem)), 5);
+}
+
+// What is alone on its path loses by leaving room that nobody takes.
+TEST(FluidScheduleTest, WhereNobodyTakesTheRoomLaunchesRunWhole) {
+  ScheduleProblem problem;
+  for (int launch = 0; launch < 12; ++launch) {
+    problem.launches.push_back(
+        GpuLaunchOf(4, 0.9, launch == 0 ? std::vector<int>() : std::vector<int>{launch - 1}));
+    problem.launches.back().part = {5, false, 0.3, 0};
+  }
+  problem.device = {.threads = 132, .streams_max = 3};
+  EXPECT_EQ(SearchFluid(problem).makespan_us, 48);
+}
+
 TEST(FluidScheduleTest, WhatWantsMoreThanThereIsRunsAlone) {
   ScheduleProblem problem = Example();
   for (Launch& launch : problem.launches) launch.part.bandwidth_share = 1.5;
