@@ -194,7 +194,7 @@ PartPrices::Measured KernelOffers::MeasuredOf(const NodeOffers& at, const Offer&
       .output_formats = kernel.output_formats,
       .concat = concatenates ? nodes.front() : kNoNode,
       .latency_us = profile.latency_us_median + MovingUs(graph_, kernel, inputs, outputs, options_),
-      .takes_all = kernel.width >= options_.device.threads,
+      .takes_all = !options_.catalog.LeavesRoom(kernel, options_.device.threads),
       .reads_parts = options_.catalog.ReadsParts(kernel),
       .writes_parts = options_.catalog.WritesParts(kernel)};
 }

@@ -103,11 +103,12 @@ class NodeKernelsBuilder {
     const Kernel& kernel = offer.kernel;
     const double latency_us =
         profile.latency_us_median + MovingUs(graph_, kernel, shape.inputs, shape.outputs, options_);
-    const NodeKernels::Offer added = {.latency_us = latency_us,
-                                      .price_us = PriceUs(graph_, offer, options_),
-                                      .takes_all = kernel.width >= options_.device.threads,
-                                      .reads_parts = options_.catalog.ReadsParts(kernel),
-                                      .writes_parts = options_.catalog.WritesParts(kernel)};
+    const NodeKernels::Offer added = {
+        .latency_us = latency_us,
+        .price_us = PriceUs(graph_, offer, options_),
+        .takes_all = !options_.catalog.LeavesRoom(kernel, options_.device.threads),
+        .reads_parts = options_.catalog.ReadsParts(kernel),
+        .writes_parts = options_.catalog.WritesParts(kernel)};
     GroupOf(kernel, shape).offers.push_back(added);
     if (added.writes_parts) AddParts(shape.outputs, kernel.output_formats);
   }

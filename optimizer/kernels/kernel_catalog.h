@@ -60,6 +60,12 @@ class KernelCatalog {
     return std::nullopt;
   }
 
+  // Whether other kernels can run beside this one, on a device of so many threads. Of a group's
+  // offers a cover keeps the fastest of those and the fastest of the others.
+  virtual bool LeavesRoom(const Kernel& kernel, int threads) const {
+    return kernel.width < threads;
+  }
+
   // Whether there are kernels that multiply numbers in bf16.
   virtual bool HasBf16() const { return false; }
 

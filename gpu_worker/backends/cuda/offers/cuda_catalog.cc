@@ -34,16 +34,21 @@ void AddViews(const Graph& graph, const std::vector<NodeId>& nodes, std::vector<
 
 // Those of the group that have a problem.
 void AddKernels(const Graph& graph, const CudaFamily& family, const std::vector<NodeId>& nodes,
-                std::vector<Kernel>* kernels) {
+                const CudaCatalog::Options& options, std::vector<Kernel>* kernels) {
   for (const FormatRow& row : family.rows(graph, nodes)) {
     Kernel kernel = KernelOf(family.name, nodes, row);
     kernel.variant = std::string(kStrictForm);
-    if (ProblemOfKernel(graph, kernel).has_value()) kernels->push_back(std::move(kernel));
+    if (!ProblemOfKernel(graph, kernel).has_value()) continue;
+    kernels->push_back(kernel);
+    if (!options.narrow || !family.multiplies) continue;
+    kernel.variant = std::string(kNarrowForm);
+    kernels->push_back(std::move(kernel));
   }
 }
 
 // Views that move nothing, and what copies nothing, come first.
-std::vector<Kernel> KernelsOfSize(const Graph& graph, NodeId node, bool alone) {
+std::vector<Kernel> KernelsOfSize(const Graph& graph, NodeId node, bool alone,
+                                  const CudaCatalog::Options& options) {
   std::vector<Kernel> kernels;
   if (alone && IsView(graph, node)) AddViews(graph, {node}, &kernels);
   if (!alone) {
@@ -54,7 +59,7 @@ std::vector<Kernel> KernelsOfSize(const Graph& graph, NodeId node, bool alone) {
   if (graph.node(node).op == OpKind::kOpaque) return kernels;
   for (const CudaFamily* family : kFamilies) {
     for (const std::vector<NodeId>& group : family->groups(graph, node)) {
-      if ((group.size() == 1) == alone) AddKernels(graph, *family, group, &kernels);
+      if ((group.size() == 1) == alone) AddKernels(graph, *family, group, options, &kernels);
     }
   }
   return kernels;
@@ -77,12 +82,12 @@ const CudaFamily* FindCudaFamily(absl::string_view name) {
 }
 
 std::vector<Kernel> CudaCatalog::KernelsAt(const Graph& graph, NodeId node, bool fuse) const {
-  std::vector<Kernel> kernels = KernelsOfSize(graph, node, true);
+  std::vector<Kernel> kernels = KernelsOfSize(graph, node, true, options_);
   if (kernels.empty()) {
     kernels.push_back(KernelOf(kHostFamily, {node}, RowIn(graph, {node}, Format::kPlain)));
   }
   if (!fuse) return kernels;
-  std::vector<Kernel> fused = KernelsOfSize(graph, node, false);
+  std::vector<Kernel> fused = KernelsOfSize(graph, node, false, options_);
   std::move(fused.begin(), fused.end(), std::back_inserter(kernels));
   return kernels;
 }
@@ -102,15 +107,22 @@ std::string CudaCatalog::OfferedVariant(const Kernel& kernel) const {
 }
 
 std::optional<std::string> CudaCatalog::MoreExact(const Kernel& kernel) const {
-  if (kernel.variant != kTf32Form) return std::nullopt;
-  return std::string(kStrictForm);
+  if (kernel.variant == kTf32Form) return std::string(kStrictForm);
+  if (kernel.variant == kNarrowTf32Form) return std::string(kNarrowForm);
+  return std::nullopt;
 }
 
 std::optional<std::string> CudaCatalog::LessExact(const Kernel& kernel) const {
   const CudaFamily* const family = FindCudaFamily(kernel.family);
   const bool has_one = options_.tf32 && family != nullptr && family->multiplies;
-  if (!has_one || kernel.variant != kStrictForm) return std::nullopt;
-  return std::string(kTf32Form);
+  if (has_one && kernel.variant == kStrictForm) return std::string(kTf32Form);
+  if (has_one && kernel.variant == kNarrowForm) return std::string(kNarrowTf32Form);
+  return std::nullopt;
+}
+
+bool CudaCatalog::LeavesRoom(const Kernel& kernel, int threads) const {
+  return options_.narrow ? IsNarrowForm(kernel.variant)
+                         : KernelCatalog::LeavesRoom(kernel, threads);
 }
 
 bool CudaCatalog::ReadsParts(const Kernel& kernel) const {
@@ -127,9 +139,10 @@ namespace plait {
 
 std::unique_ptr<KernelCatalog> NewCudaCatalog(const DeviceDescription& device,
                                               const CatalogOptions& /*options*/) {
-  // The simulated device has nothing that rounds.
+  // The simulated device has nothing that rounds, and no times.
+  const bool is_real = !IsSimulatedFingerprint(device.fingerprint);
   return std::make_unique<cuda::CudaCatalog>(
-      cuda::CudaCatalog::Options{.tf32 = !IsSimulatedFingerprint(device.fingerprint)});
+      cuda::CudaCatalog::Options{.tf32 = is_real, .narrow = is_real});
 }
 
 }  // namespace plait

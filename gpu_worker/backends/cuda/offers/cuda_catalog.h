@@ -16,6 +16,9 @@ class CudaCatalog : public KernelCatalog {
     // Values may be parts of others. A described device is believed to be able to; the executor of
     // a device is not, as problems say nothing of strides.
     bool parts = false;
+    // Products have a form that leaves room for others, for devices that can tell what candidates
+    // take and how long.
+    bool narrow = false;
   };
   explicit CudaCatalog(Options options) : options_(options) {}
 
@@ -26,6 +29,7 @@ class CudaCatalog : public KernelCatalog {
   std::string OfferedVariant(const plait::Kernel& kernel) const override;
   std::optional<std::string> MoreExact(const plait::Kernel& kernel) const override;
   std::optional<std::string> LessExact(const plait::Kernel& kernel) const override;
+  bool LeavesRoom(const plait::Kernel& kernel, int threads) const override;
   bool ReadsParts(const plait::Kernel& kernel) const override;
   bool WritesParts(const plait::Kernel& kernel) const override;
   // Values between kernels stay in the second cache.

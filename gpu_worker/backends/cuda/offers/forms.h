@@ -13,12 +13,16 @@ namespace plait::cuda {
 
 // The variants of kernels of the cuda backend: in which numbers it computes, and which
 // implementation does, as in "strict/generated/rows/warp/v4". "auto" leaves that to the worker,
-// which times them all. Of a kernel that runs in parts (run/split_steps.h) those of all parts are
-// named, in order: "strict/parts:cudnn/eng28/k2=1|generated/elementwise/v4". A reorder has none
-// until its implementation is chosen, and computes nothing.
+// which times them all; so does "narrow", for a kernel that others run beside: of those that take
+// little longer than the fastest it is the one that leaves them the most room. Of a kernel that
+// runs in parts (run/split_steps.h) those of all parts are named, in order:
+// "strict/parts:cudnn/eng28/k2=1|generated/elementwise/v4". A reorder has none until its
+// implementation is chosen, and computes nothing.
 constexpr absl::string_view kStrictForm = "strict/auto";
+constexpr absl::string_view kNarrowForm = "strict/narrow";
 // Operands of products may be rounded to 10 bits of mantissa.
 constexpr absl::string_view kTf32Form = "tf32/auto";
+constexpr absl::string_view kNarrowTf32Form = "tf32/narrow";
 
 // nullopt: there is no such form.
 inline std::optional<Precision> PrecisionOfForm(absl::string_view form) {
@@ -27,12 +31,16 @@ inline std::optional<Precision> PrecisionOfForm(absl::string_view form) {
   return std::nullopt;
 }
 
+inline bool IsNarrowForm(absl::string_view form) {
+  return form == kNarrowForm || form == kNarrowTf32Form;
+}
+
 // The candidate that a form names (Candidate::name); empty for one that leaves it open.
 inline absl::string_view ImplementationOfForm(absl::string_view form) {
   const size_t slash = form.find('/');
   const absl::string_view name =
       slash == absl::string_view::npos ? absl::string_view() : form.substr(slash + 1);
-  return name == "auto" ? absl::string_view() : name;
+  return name == "auto" || name == "narrow" ? absl::string_view() : name;
 }
 
 // Those of the parts of a form that names them; none of any other.

@@ -32,18 +32,22 @@ const Implementations::Choice* Implementations::Known(const Key& key) const {
   return known == choices_.end() ? nullptr : &*known;
 }
 
-void Implementations::Remember(Key key,
-                               const absl::StatusOr<std::shared_ptr<Candidate>>& candidate) {
-  const absl::Status& status = candidate.status();
+void Implementations::Remember(Key key, const absl::StatusOr<Chosen>& chosen) {
+  const absl::Status& status = chosen.status();
   if (!status.ok() && !absl::IsUnimplemented(status) && !absl::IsInvalidArgument(status)) return;
   if (choices_.size() == kChoicesMax) choices_.clear();
-  choices_.push_back({std::move(key), candidate});
+  choices_.push_back({std::move(key), chosen});
 }
 
 absl::StatusOr<std::shared_ptr<Candidate>> Implementations::Find(const StepProblem& step) {
+  PLAIT_ASSIGN_OR_RETURN(const Chosen chosen, FindBoth(step));
+  return step.narrow ? chosen.narrowest : chosen.fastest;
+}
+
+absl::StatusOr<Implementations::Chosen> Implementations::FindBoth(const StepProblem& step) {
   Key key = KeyOf(step);
-  if (const Choice* known = Known(key); known != nullptr) return known->candidate;
-  std::optional<absl::StatusOr<std::shared_ptr<Candidate>>> chosen;
+  if (const Choice* known = Known(key); known != nullptr) return known->chosen;
+  std::optional<absl::StatusOr<Chosen>> chosen;
   if (device_.runtime->TakesPtx()) {
     chosen = Choose(step, PrepareFirst(step, device_, has_libraries_));
   } else {
@@ -78,8 +82,8 @@ void Implementations::Anticipate(absl::Span<const StepProblem> steps, const std:
                });
 }
 
-absl::StatusOr<std::shared_ptr<Candidate>> Implementations::Choose(const StepProblem& step,
-                                                                   PreparedStep prepared) const {
+absl::StatusOr<Implementations::Chosen> Implementations::Choose(const StepProblem& step,
+                                                                PreparedStep prepared) const {
   std::vector<std::unique_ptr<Candidate>>& candidates = prepared.candidates;
   if (candidates.empty()) {
     if (step.implementation.empty()) {
@@ -90,11 +94,18 @@ absl::StatusOr<std::shared_ptr<Candidate>> Implementations::Choose(const StepPro
                                                    "\" is no way to compute ",
                                                    StepProblemName(step), prepared.reasons));
   }
-  if (candidates.size() == 1) return std::shared_ptr<Candidate>(std::move(candidates[0]));
-  PLAIT_ASSIGN_OR_RETURN(const size_t fastest,
-                         ToStatusOr(FastestOf(candidates, step, prepared.trial,
-                                              {device_.runtime, stream_, staging_})));
-  return std::shared_ptr<Candidate>(std::move(candidates[fastest]));
+  CandidateChoice choice;
+  if (candidates.size() > 1) {
+    PLAIT_ASSIGN_OR_RETURN(choice, ToStatusOr(ChooseCandidates(candidates, step, prepared.trial,
+                                                               {device_.runtime, stream_, staging_,
+                                                                device_.multiprocessors})));
+  }
+  Chosen chosen;
+  chosen.fastest = std::move(candidates[choice.fastest]);
+  chosen.narrowest = choice.narrowest == choice.fastest
+                         ? chosen.fastest
+                         : std::shared_ptr<Candidate>(std::move(candidates[choice.narrowest]));
+  return chosen;
 }
 
 }  // namespace plait::cuda

@@ -16,8 +16,9 @@
 
 namespace plait::cuda {
 
-// The ways in which one device computes problems: for each problem the fastest, by timing all of
-// them on the device once. On a simulated device, which has no times, it is the first one that can
+// The ways in which one device computes problems: for each problem the fastest, and the one for
+// steps that are to leave room for others (CandidateChoice), by timing all of them on the device
+// once. On a simulated device, which has no times, it is the first one that can
 // be prepared, and nothing is timed. Remembers its choices. Not thread-safe.
 class Implementations {
  public:
@@ -49,18 +50,24 @@ class Implementations {
 
     friend bool operator==(const Key&, const Key&) = default;
   };
+  // The candidates for steps of a problem, and for those of them that are to leave room for others;
+  // they may be one.
+  struct Chosen {
+    std::shared_ptr<Candidate> fastest;
+    std::shared_ptr<Candidate> narrowest;
+  };
   // What was chosen, or why there is nothing.
   struct Choice {
     Key key;
-    absl::StatusOr<std::shared_ptr<Candidate>> candidate;
+    absl::StatusOr<Chosen> chosen;
   };
 
   static Key KeyOf(const StepProblem& step);
   const Choice* Known(const Key& key) const;
+  absl::StatusOr<Chosen> FindBoth(const StepProblem& step);
   // But for what a device that has failed says.
-  void Remember(Key key, const absl::StatusOr<std::shared_ptr<Candidate>>& candidate);
-  absl::StatusOr<std::shared_ptr<Candidate>> Choose(const StepProblem& step,
-                                                    PreparedStep prepared) const;
+  void Remember(Key key, const absl::StatusOr<Chosen>& chosen);
+  absl::StatusOr<Chosen> Choose(const StepProblem& step, PreparedStep prepared) const;
 
   const CudaDevice& device_;
   const bool has_libraries_;

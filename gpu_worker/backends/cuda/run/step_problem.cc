@@ -178,7 +178,8 @@ absl::StatusOr<StepProblem> StepProblemOf(const plait::Graph& graph, const Plan&
   if (!problem.has_value()) return Refuse(step);
   StepProblem work{.kind = StepProblem::Kind::kLaunch,
                    .problem = *std::move(problem),
-                   .implementation = std::string(ImplementationOfForm(kernel.variant))};
+                   .implementation = std::string(ImplementationOfForm(kernel.variant)),
+                   .narrow = IsNarrowForm(kernel.variant)};
   PLAIT_ASSIGN_OR_RETURN(work.shape, ToStatusOr(ShapeOf(work.problem.problem)));
   PLAIT_RETURN_IF_ERROR(CheckOperands(graph, plan, step, &work));
   return work;

@@ -24,6 +24,7 @@ struct StepProblem {
   ProblemShape shape;
   OperandAlignment alignment;  // of operands that begin where their values do, at an offset
   std::string implementation;  // a candidate's name, which alone may run it; empty: any
+  bool narrow = false;         // whether it is to leave room for others: see forms.h
 };
 
 // The only way from a step to the device, by ProblemOfKernel. What it returns has operands that lie

@@ -26,6 +26,8 @@ constexpr int kLaunches = 20;
 constexpr double kSpanUsMax = 2000;
 constexpr size_t kFinalistsMax = 4;
 constexpr double kFinalistWithin = 1.5;
+// More than what a kernel that leaves room loses by itself is seldom won by those beside it.
+constexpr double kNarrowWithin = 1.3;
 // A tenth of a second on one core; a problem of more is compared in places.
 constexpr int64_t kReferenceOperationsMax = 50'000'000;
 
@@ -144,6 +146,7 @@ struct Contender {
   size_t index;
   Candidate* candidate;
   double quick_us = 0;
+  double compute_share = 1;
   int launches = 0;
   std::unique_ptr<ExecutableGraph> chain;
   std::vector<double> launch_us;
@@ -151,11 +154,13 @@ struct Contender {
 
 // Makes its graph one of so many launches. The first run of it is thrown away.
 Status Capture(const Bench& bench, Contender* contender, int launches, const TimingDevice& device) {
+  std::vector<NodeDescription> nodes;
   Result<ExecutableGraph> chain = BuildChain(
       device.runtime, launches,
       [&](int, Stream stream) { return contender->candidate->Launch(bench.operands(), stream); },
-      {contender->candidate->resources()});
+      {contender->candidate->resources()}, &nodes);
   if (!chain.ok()) return chain.error();
+  contender->compute_share = ComputeShare(nodes, device.multiprocessors);
   contender->launches = launches;
   contender->chain = std::make_unique<ExecutableGraph>(std::move(chain).value());
   return contender->chain->Launch(device.stream);
@@ -199,30 +204,68 @@ Status LeaveOut(const Status& why, const TimingDevice& device, std::string* reas
   return device.runtime->CheckHealth();
 }
 
-// Of those that give the right numbers the best few, the best first. The others are not compared:
-// most candidates are far from the best, and comparing takes longer than a launch.
-Result<std::vector<Contender>> FinalistsOf(std::vector<Contender> contenders, Bench* bench,
-                                           const TimingDevice& device, std::string* reasons) {
-  std::stable_sort(contenders.begin(), contenders.end(),
-                   [](const Contender& a, const Contender& b) { return a.quick_us < b.quick_us; });
-  std::vector<Contender> finalists;
-  for (Contender& contender : contenders) {
-    if (finalists.size() == kFinalistsMax) break;
-    if (!finalists.empty() && contender.quick_us > kFinalistWithin * finalists[0].quick_us) break;
-    const Status status = bench->TryOut(contender.candidate);
-    if (status.ok()) {
-      finalists.push_back(std::move(contender));
-    } else {
-      PLAIT_CUDA_RETURN_IF_ERROR(LeaveOut(status, device, reasons));
+// Who is timed in turn with the others.
+class Finalists {
+ public:
+  Finalists(Bench* bench, const TimingDevice& device, std::string* reasons)
+      : bench_(bench), device_(device), reasons_(reasons) {}
+
+  // Of those that give the right numbers the best few, the best first, and behind them the one that
+  // leaves more room than they do, if any is fast enough. The others are not compared: most
+  // candidates are far from the best, and comparing takes longer than a launch.
+  Status Choose(std::vector<Contender> contenders) {
+    std::stable_sort(
+        contenders.begin(), contenders.end(),
+        [](const Contender& a, const Contender& b) { return a.quick_us < b.quick_us; });
+    auto next = contenders.begin();
+    for (; next != contenders.end() && chosen_.size() < kFinalistsMax; ++next) {
+      if (!IsWithin(kFinalistWithin, *next)) break;
+      PLAIT_CUDA_RETURN_IF_ERROR(TryOut(&*next));
     }
+    std::stable_sort(next, contenders.end(), [](const Contender& a, const Contender& b) {
+      return a.compute_share < b.compute_share;
+    });
+    const size_t fast_ones = chosen_.size();
+    for (; next != contenders.end() && chosen_.size() == fast_ones; ++next) {
+      if (!LeavesMoreRoom(*next)) break;
+      if (IsWithin(kNarrowWithin, *next)) PLAIT_CUDA_RETURN_IF_ERROR(TryOut(&*next));
+    }
+    return Ok();
   }
-  return finalists;
-}
+
+  std::vector<Contender>& chosen() { return chosen_; }
+
+ private:
+  bool IsWithin(double factor, const Contender& contender) const {
+    return chosen_.empty() || contender.quick_us <= factor * chosen_[0].quick_us;
+  }
+
+  bool LeavesMoreRoom(const Contender& contender) const {
+    return std::all_of(chosen_.begin(), chosen_.end(), [&](const Contender& other) {
+      return contender.compute_share < other.compute_share;
+    });
+  }
+
+  Status TryOut(Contender* contender) {
+    const Status status = bench_->TryOut(contender->candidate);
+    if (!status.ok()) return LeaveOut(status, device_, reasons_);
+    chosen_.push_back(std::move(*contender));
+    return Ok();
+  }
+
+  Bench* const bench_;
+  const TimingDevice& device_;
+  std::string* const reasons_;
+  std::vector<Contender> chosen_;
+};
 
 // All of them in turn.
 Status TimeFinalists(const Bench& bench, std::vector<Contender>* finalists,
                      const TimingDevice& device) {
-  const double longest_us = finalists->back().quick_us;
+  double longest_us = 0;
+  for (const Contender& finalist : *finalists) {
+    longest_us = std::max(longest_us, finalist.quick_us);
+  }
   const int launches = static_cast<int>(
       std::clamp(kSpanUsMax / std::max(longest_us, 0.1), 1.0 * kQuickLaunches, 1.0 * kLaunches));
   for (Contender& finalist : *finalists) {
@@ -239,6 +282,25 @@ Status TimeFinalists(const Bench& bench, std::vector<Contender>* finalists,
   return Ok();
 }
 
+CandidateChoice ChoiceOf(const std::vector<Contender>& finalists) {
+  std::vector<double> us;
+  for (const Contender& finalist : finalists) us.push_back(MedianOf(finalist.launch_us));
+  const double least_us = *std::min_element(us.begin(), us.end());
+  CandidateChoice choice;
+  const Contender* narrowest = nullptr;
+  for (size_t i = finalists.size(); i-- > 0;) {
+    if (us[i] == least_us) choice.fastest = finalists[i].index;
+    if (us[i] > kNarrowWithin * least_us) continue;
+    const bool is_better = narrowest == nullptr ||
+                           finalists[i].compute_share < narrowest->compute_share ||
+                           (finalists[i].compute_share == narrowest->compute_share &&
+                            us[i] <= MedianOf(narrowest->launch_us));
+    if (is_better) narrowest = &finalists[i];
+  }
+  choice.narrowest = narrowest->index;
+  return choice;
+}
+
 }  // namespace
 
 TrialData MakeTrialData(const StepProblem& step) {
@@ -250,9 +312,9 @@ TrialData MakeTrialData(const StepProblem& step) {
   return trial;
 }
 
-Result<size_t> FastestOf(const std::vector<std::unique_ptr<Candidate>>& candidates,
-                         const StepProblem& step, const TrialData& trial,
-                         const TimingDevice& device) {
+Result<CandidateChoice> ChooseCandidates(const std::vector<std::unique_ptr<Candidate>>& candidates,
+                                         const StepProblem& step, const TrialData& trial,
+                                         const TimingDevice& device) {
   Bench bench(step, trial, device);
   PLAIT_CUDA_RETURN_IF_ERROR(bench.Upload());
   bench.TakeWorkspace(candidates);
@@ -269,10 +331,9 @@ Result<size_t> FastestOf(const std::vector<std::unique_ptr<Candidate>>& candidat
       PLAIT_CUDA_RETURN_IF_ERROR(LeaveOut(status, device, &reasons));
     }
   }
-  Result<std::vector<Contender>> compared =
-      FinalistsOf(std::move(contenders), &bench, device, &reasons);
-  if (!compared.ok()) return compared.error();
-  std::vector<Contender>& finalists = compared.value();
+  Finalists compared(&bench, device, &reasons);
+  PLAIT_CUDA_RETURN_IF_ERROR(compared.Choose(std::move(contenders)));
+  std::vector<Contender>& finalists = compared.chosen();
   if (finalists.empty()) {
     // What does not fit now may fit when others have left the device.
     return Error{all_fit ? ErrorCode::kUnsupported : ErrorCode::kDevice,
@@ -281,11 +342,7 @@ Result<size_t> FastestOf(const std::vector<std::unique_ptr<Candidate>>& candidat
   if (finalists.size() > 1) {
     PLAIT_CUDA_RETURN_IF_ERROR(TimeFinalists(bench, &finalists, device));
   }
-  return std::min_element(finalists.begin(), finalists.end(),
-                          [](const Contender& a, const Contender& b) {
-                            return MedianOf(a.launch_us) < MedianOf(b.launch_us);
-                          })
-      ->index;
+  return ChoiceOf(finalists);
 }
 
 }  // namespace plait::cuda

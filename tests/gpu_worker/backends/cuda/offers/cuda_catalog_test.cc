@@ -37,6 +37,25 @@ TEST_F(CudaCatalogTest, ProductsHaveALessExactFormWhereItsErrorsCanBeMeasured) {
   EXPECT_EQ(catalog.LessExact(kernel), std::nullopt);
 }
 
+TEST_F(CudaCatalogTest, ProductsHaveAFormThatLeavesRoomWhereCandidatesAreTimed) {
+  const CudaCatalog catalog({.tf32 = true, .narrow = true});
+  const std::vector<Kernel> kernels = catalog.KernelsAt(graph_, 0, false);
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0].variant, "strict/auto");
+  EXPECT_EQ(kernels[1].variant, "strict/narrow");
+  EXPECT_FALSE(catalog.LeavesRoom(kernels[0], 132));
+  EXPECT_TRUE(catalog.LeavesRoom(kernels[1], 132));
+  Kernel less_exact = kernels[1];
+  less_exact.variant = catalog.LessExact(kernels[1]).value();
+  EXPECT_EQ(less_exact.variant, "tf32/narrow");
+  EXPECT_TRUE(catalog.LeavesRoom(less_exact, 132));
+  EXPECT_TRUE(catalog.NeedsAdmission(less_exact));
+  EXPECT_EQ(catalog.MoreExact(less_exact), "strict/narrow");
+  // Of others there is nothing to choose from.
+  EXPECT_EQ(catalog.KernelsAt(graph_, 1, false).size(), 1u);
+  EXPECT_TRUE(CudaCatalog({}).LeavesRoom(kernels[0], 132));
+}
+
 TEST_F(CudaCatalogTest, WhatADeviceChoseWasOfferedOpen) {
   const CudaCatalog catalog({.tf32 = true});
   Kernel kernel = catalog.KernelsAt(graph_, 0, false).front();

@@ -1,5 +1,8 @@
 #include "gpu_worker/backends/cuda/run/time_candidates.h"
 
+#include <map>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +36,75 @@ class IdleCandidate : public Candidate {
   const size_t workspace_bytes_;
 };
 
-// On a simulated device, whose events say nothing of time: what is looked at is who is left out.
+constexpr int kMultiprocessors = 100;
+
+// A simulated device whose graphs take as long, and as much of it, as what is captured in them says
+// with Note().
+class ScriptedRuntime : public DriverRuntime {
+ public:
+  using DriverRuntime::DriverRuntime;
+
+  void Note(double us, double share) {
+    if (!is_capturing_) return;
+    captured_us_ += us;
+    share_ = share;
+  }
+
+  Status BeginCapture(Stream stream) override {
+    is_capturing_ = true;
+    return DriverRuntime::BeginCapture(stream);
+  }
+  Result<Graph> EndCapture(Stream stream) override {
+    is_capturing_ = false;
+    return DriverRuntime::EndCapture(stream);
+  }
+  Result<NodeDescription> DescribeNode(GraphNode /*node*/) override {
+    return NodeDescription{.kind = NodeDescription::Kind::kKernel,
+                           .grid = {static_cast<unsigned>(share_ * kMultiprocessors), 1, 1},
+                           .blocks_per_multiprocessor = 1};
+  }
+  Result<GraphExec> Instantiate(Graph graph) override {
+    Result<GraphExec> exec = DriverRuntime::Instantiate(graph);
+    if (exec.ok()) us_of_[exec.value()] = std::exchange(captured_us_, 0);
+    return exec;
+  }
+  Status LaunchGraph(GraphExec exec, Stream stream) override {
+    launched_us_ = us_of_[exec];
+    return DriverRuntime::LaunchGraph(exec, stream);
+  }
+  Result<double> ElapsedUs(Event /*begin*/, Event /*end*/) override { return launched_us_; }
+
+ private:
+  bool is_capturing_ = false;
+  double captured_us_ = 0;
+  double share_ = 1;
+  double launched_us_ = 0;
+  std::map<GraphExec, double> us_of_;
+};
+
+// One that is right, and that takes so long and so much of the device.
+class TimedCandidate : public Candidate {
+ public:
+  TimedCandidate(std::shared_ptr<Candidate> right, ScriptedRuntime* runtime, double us,
+                 double share)
+      : right_(std::move(right)), runtime_(runtime), us_(us), share_(share) {}
+  std::string name() const override { return right_->name(); }
+  std::vector<std::string> notes() const override { return {}; }
+  Status Prepare() override { return Ok(); }
+  size_t workspace_bytes() const override { return right_->workspace_bytes(); }
+  Status Launch(const Operands& operands, CUstream_st* stream) override {
+    runtime_->Note(us_, share_);
+    return right_->Launch(operands, stream);
+  }
+
+ private:
+  const std::shared_ptr<Candidate> right_;
+  ScriptedRuntime* const runtime_;
+  const double us_;
+  const double share_;
+};
+
+// On a simulated device, whose events say nothing of time but what a test has them say.
 class TimeCandidatesTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -50,9 +121,21 @@ class TimeCandidatesTest : public testing::Test {
     step_.shape = ShapeOf(step_.problem.problem).value();
   }
 
-  Result<size_t> Fastest(const std::vector<std::unique_ptr<Candidate>>& candidates) {
-    return FastestOf(candidates, step_, MakeTrialData(step_),
-                     {&runtime_, stream_.get(), staging_.get()});
+  Result<CandidateChoice> Choose(const std::vector<std::unique_ptr<Candidate>>& candidates) {
+    return ChooseCandidates(candidates, step_, MakeTrialData(step_),
+                            {&runtime_, stream_.get(), staging_.get(), kMultiprocessors});
+  }
+
+  // The choice among candidates of such times and shares.
+  CandidateChoice ChoiceOf(const std::vector<std::pair<double, double>>& candidates) {
+    const std::shared_ptr<Candidate> right = std::move(Generated().front());
+    std::vector<std::unique_ptr<Candidate>> timed;
+    for (const auto& [us, share] : candidates) {
+      timed.push_back(std::make_unique<TimedCandidate>(right, &runtime_, us, share));
+    }
+    const Result<CandidateChoice> choice = Choose(timed);
+    EXPECT_TRUE(choice.ok()) << choice.error().message;
+    return choice.value();
   }
 
   std::vector<std::unique_ptr<Candidate>> Generated() {
@@ -64,7 +147,7 @@ class TimeCandidatesTest : public testing::Test {
   }
 
   simulated_gpu::SimulatedDriver driver_;
-  DriverRuntime runtime_{0, &driver_.library()};
+  ScriptedRuntime runtime_{0, &driver_.library()};
   OwnedStream stream_;
   std::unique_ptr<Staging> staging_;
   StepProblem step_;
@@ -77,10 +160,32 @@ TEST_F(TimeCandidatesTest, LeavesOutWhatIsWrongOrRefused) {
   candidates.insert(candidates.begin(), std::make_unique<IdleCandidate>(Ok()));
   candidates.insert(candidates.begin(),
                     std::make_unique<IdleCandidate>(Error{ErrorCode::kUnsupported, "it will not"}));
-  const Result<size_t> fastest = Fastest(candidates);
-  ASSERT_TRUE(fastest.ok()) << fastest.error().message;
-  EXPECT_GE(fastest.value(), 2u);
-  EXPECT_LT(fastest.value(), right + 2);
+  const Result<CandidateChoice> choice = Choose(candidates);
+  ASSERT_TRUE(choice.ok()) << choice.error().message;
+  for (const size_t chosen : {choice.value().fastest, choice.value().narrowest}) {
+    EXPECT_GE(chosen, 2u);
+    EXPECT_LT(chosen, right + 2);
+  }
+}
+
+TEST_F(TimeCandidatesTest, ChoosesTheFastestAndTheNarrowestOfThoseNearIt) {
+  const CandidateChoice choice =
+      ChoiceOf({{12, 0.5}, {10, 0.9}, {12.5, 0.2}, {14, 0.1}, {11, 0.2}});
+  EXPECT_EQ(choice.fastest, 1u);
+  EXPECT_EQ(choice.narrowest, 4u);  // as narrow as number 2, and faster; number 3 takes too long
+}
+
+TEST_F(TimeCandidatesTest, ANarrowOneIsTimedBehindManyFastOnes) {
+  const CandidateChoice choice = ChoiceOf(
+      {{10, 0.9}, {10.1, 0.9}, {10.2, 0.9}, {10.3, 0.9}, {10.4, 0.9}, {12, 0.3}, {11, 0.5}});
+  EXPECT_EQ(choice.fastest, 0u);
+  EXPECT_EQ(choice.narrowest, 5u);
+}
+
+TEST_F(TimeCandidatesTest, TheFastestMayBeTheNarrowest) {
+  const CandidateChoice choice = ChoiceOf({{12, 0.5}, {10, 0.4}});
+  EXPECT_EQ(choice.fastest, 1u);
+  EXPECT_EQ(choice.narrowest, 1u);
 }
 
 TEST_F(TimeCandidatesTest, SaysWhyNoneIsLeft) {
@@ -88,22 +193,22 @@ TEST_F(TimeCandidatesTest, SaysWhyNoneIsLeft) {
   candidates.push_back(std::make_unique<IdleCandidate>(Ok()));
   candidates.push_back(
       std::make_unique<IdleCandidate>(Error{ErrorCode::kUnsupported, "it will not"}));
-  const Result<size_t> fastest = Fastest(candidates);
-  ASSERT_FALSE(fastest.ok());
-  EXPECT_EQ(fastest.error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(fastest.error().message, HasSubstr("it will not; idle: wrong results"));
+  const Result<CandidateChoice> choice = Choose(candidates);
+  ASSERT_FALSE(choice.ok());
+  EXPECT_EQ(choice.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(choice.error().message, HasSubstr("it will not; idle: wrong results"));
 }
 
 // Beside other plans. It is asked for again when they have gone.
 TEST_F(TimeCandidatesTest, ACandidateWithoutRoomIsLeftOutForNow) {
   std::vector<std::unique_ptr<Candidate>> candidates;
   candidates.push_back(std::make_unique<IdleCandidate>(Ok(), size_t{1} << 50));
-  const Result<size_t> fastest = Fastest(candidates);
-  ASSERT_FALSE(fastest.ok());
-  EXPECT_EQ(fastest.error().code, ErrorCode::kDevice);
-  EXPECT_THAT(fastest.error().message, HasSubstr("CUDA_ERROR_OUT_OF_MEMORY for its workspace"));
+  const Result<CandidateChoice> choice = Choose(candidates);
+  ASSERT_FALSE(choice.ok());
+  EXPECT_EQ(choice.error().code, ErrorCode::kDevice);
+  EXPECT_THAT(choice.error().message, HasSubstr("CUDA_ERROR_OUT_OF_MEMORY for its workspace"));
   for (auto& candidate : Generated()) candidates.push_back(std::move(candidate));
-  EXPECT_GE(Fastest(candidates).value(), 1u);
+  EXPECT_GE(Choose(candidates).value().fastest, 1u);
 }
 
 // A driver that takes no PTX, as a real one, and fails while it is told to.
