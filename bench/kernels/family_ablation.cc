@@ -129,7 +129,7 @@ class Ablation {
     PLAIT_ASSIGN_OR_RETURN(
         const auto measured,
         MeasurePlans(executor_, plans, *model.weights,
-                     {.loads = 3, .rounds = 5, .time_max = absl::Seconds(10), .random_inputs = 1}));
+                     {.loads = 8, .rounds = 5, .time_max = absl::Seconds(25), .random_inputs = 1}));
     for (const auto& measurement : measured) PLAIT_RETURN_IF_ERROR(measurement.status());
     // How much slower it is without: what it was is the plan that has to be beaten.
     const Speedup ratio = EstimateSpeedup(
