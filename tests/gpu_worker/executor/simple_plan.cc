@@ -5,30 +5,33 @@
 namespace plait {
 namespace {
 
-bool IsPlain(const Kernel& kernel) {
-  const auto plain = [](Format format) { return format == Format::kPlain; };
-  return std::all_of(kernel.input_formats.begin(), kernel.input_formats.end(), plain) &&
-         std::all_of(kernel.output_formats.begin(), kernel.output_formats.end(), plain);
+bool IsIn(Format wanted, const Kernel& kernel) {
+  const auto is_wanted = [&](Format format) { return format == wanted; };
+  return std::all_of(kernel.input_formats.begin(), kernel.input_formats.end(), is_wanted) &&
+         std::all_of(kernel.output_formats.begin(), kernel.output_formats.end(), is_wanted);
 }
 
-Kernel Choose(const std::vector<Kernel>& kernels, int threads) {
+Kernel Choose(const std::vector<Kernel>& kernels, const SimplePlanOptions& options) {
   Kernel chosen = kernels.front();
   for (const Kernel& kernel : kernels) {
-    if (IsPlain(kernel) && kernel.width == threads) chosen = kernel;
+    if (IsIn(options.format, kernel) && kernel.width == options.threads) chosen = kernel;
   }
   return chosen;
 }
 
+// The last one.
 int FindValue(const Plan& plan, TensorId tensor) {
-  for (size_t i = 0; i < plan.values.size(); ++i) {
+  for (size_t i = plan.values.size(); i-- > 0;) {
     if (plan.values[i].tensor == tensor) return static_cast<int>(i);
   }
   return -1;
 }
 
-int AddValue(const Graph& graph, TensorId tensor, Plan* plan) {
-  Value value{.tensor = tensor};
-  if (graph.tensor(tensor).producer != kNoNode && !graph.is_output(tensor)) {
+int AddValue(const Graph& graph, TensorId tensor, Format format, Plan* plan) {
+  Value value{.tensor = tensor, .format = format};
+  // The caller has the plain ones of inputs and outputs.
+  const bool is_inner = graph.tensor(tensor).producer != kNoNode && !graph.is_output(tensor);
+  if (is_inner || format != Format::kPlain) {
     value.buffer = {plan->arena_bytes, (graph.type(tensor).bytes() + 63) / 64 * 64};
     plan->arena_bytes += value.buffer.size_bytes;
   }
@@ -46,6 +49,18 @@ int WriterOf(const Plan& plan, int value) {
   return -1;
 }
 
+void AddReorder(const Graph& graph, const KernelCatalog& catalog, TensorId tensor, Format to,
+                Plan* plan) {
+  const int from = FindValue(*plan, tensor);
+  const Format format = plan->values[from].format;
+  if (format == to) return;
+  Step step{.kernel = catalog.Reorder(graph.type(tensor), format, to), .inputs = {from}};
+  const int writer = WriterOf(*plan, from);
+  if (writer >= 0 && plan->steps[writer].stream != step.stream) step.waits.push_back(writer);
+  step.outputs = {AddValue(graph, tensor, to, plan)};
+  plan->steps.push_back(std::move(step));
+}
+
 }  // namespace
 
 Plan SimplePlan(const Graph& graph, const DeviceDescription& device, const KernelCatalog& catalog,
@@ -56,9 +71,12 @@ Plan SimplePlan(const Graph& graph, const DeviceDescription& device, const Kerne
   plan.engine_version = "test";
   plan.threads = device.threads;
   plan.streams = options.streams;
-  for (const TensorId input : graph.inputs()) AddValue(graph, input, &plan);
+  for (const TensorId input : graph.inputs()) {
+    AddValue(graph, input, Format::kPlain, &plan);
+    AddReorder(graph, catalog, input, options.format, &plan);
+  }
   for (NodeId node = 0; node < graph.node_count(); ++node) {
-    Step step{.kernel = Choose(catalog.KernelsAt(graph, node, false), options.threads),
+    Step step{.kernel = Choose(catalog.KernelsAt(graph, node, false), options),
               .stream = options.stream_of(node)};
     for (const TensorId input : InputsOf(graph, step.kernel.nodes)) {
       const int value = FindValue(plan, input);
@@ -70,9 +88,12 @@ Plan SimplePlan(const Graph& graph, const DeviceDescription& device, const Kerne
       }
     }
     for (const TensorId output : OutputsOf(graph, step.kernel.nodes)) {
-      step.outputs.push_back(AddValue(graph, output, &plan));
+      step.outputs.push_back(AddValue(graph, output, options.format, &plan));
     }
     plan.steps.push_back(std::move(step));
+  }
+  for (const TensorId output : graph.outputs()) {
+    AddReorder(graph, catalog, output, Format::kPlain, &plan);
   }
   return plan;
 }
