@@ -49,8 +49,7 @@ void PrepareAll(const std::vector<std::unique_ptr<Candidate>>& candidates, bool 
 void EnumerateOne(const CandidateSource& source, const ListedKernel& kernel, Precision precision,
                   MemoryLayout layout, const CudaDevice& device, bool runtime_compiled, Row* row) {
   ++row->kernels;
-  const auto listed =
-      source.enumerate(kernel.problem, precision, layout, OperandAlignment(), device);
+  const auto listed = source.enumerate(kernel.problem, precision, layout, OperandPlaces(), device);
   if (!listed.ok()) {
     ++row->without;
     if (row->failure.empty()) row->failure = listed.error().message;

@@ -33,8 +33,7 @@ Session::Listing EnumerateReal(const CudaDevice& description, const Problem& pro
 #undef PLAIT_CANDIDATE_SOURCE
        }) {
     // Take() aligns every operand so.
-    auto candidates =
-        source->enumerate(problem, precision, layout, OperandAlignment(), description);
+    auto candidates = source->enumerate(problem, precision, layout, OperandPlaces(), description);
     if (!candidates.ok()) {
       listing.errors.push_back(std::string(source->name) + ": " + candidates.error().message);
       continue;

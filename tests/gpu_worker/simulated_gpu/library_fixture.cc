@@ -55,8 +55,8 @@ void LibraryDevice::Free() {
 
 cuda::Result<std::vector<std::unique_ptr<cuda::Candidate>>> LibraryDevice::Ask(
     const cuda::CandidateSource& source, const LibraryCase& problem) const {
-  return source.enumerate(problem.problem, problem.precision, problem.layout, problem.alignment,
-                          device_);
+  return source.enumerate(problem.problem, problem.precision, problem.layout,
+                          {.alignment = problem.alignment}, device_);
 }
 
 std::vector<std::unique_ptr<cuda::Candidate>> LibraryDevice::List(

@@ -15,13 +15,14 @@ namespace {
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
 Result<Candidates> EnumerateCublasLt(const Problem& problem, Precision precision,
-                                     MemoryLayout layout, const OperandAlignment& alignment,
+                                     MemoryLayout layout, const OperandPlaces& places,
                                      const CudaDevice& device) {
+  const OperandAlignment& alignment = places.alignment;
   if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
   PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(alignment, precision));
   const std::optional<CublasLtProduct> product = DescribeProduct(problem, precision, layout);
   // Not an error: another source may have candidates.
-  if (!product) return Candidates();
+  if (!product || !places.pitches.are_dense()) return Candidates();
   if (product->bias && alignment.bias < kBiasAlignmentBytes) return Candidates();
   // cublasLtCreate fails without a GPU, and the heuristic wants a handle.
   if (!device.present) {

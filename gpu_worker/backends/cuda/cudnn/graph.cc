@@ -118,6 +118,22 @@ void CudnnGraph::SetOutput(size_t tensor) {
   tensors_[tensor].binding = kOutputBinding;
 }
 
+void CudnnGraph::SetPitches(const OperandPitches& pitches) {
+  for (CudnnTensor& tensor : tensors_) {
+    if (tensor.is_virtual || tensor.by_value) continue;
+    PixelPitch pitch;
+    if (tensor.binding == kOutputBinding) pitch = pitches.output(0);
+    if (tensor.binding == kResidualBinding) pitch = pitches.residual;
+    if (tensor.binding < kWeightsBinding) {
+      pitch = pitches.input(static_cast<size_t>(tensor.binding - kInputBinding));
+    }
+    if (pitch.is_dense()) continue;
+    for (size_t i = 0; i < tensor.strides.size(); ++i) {
+      if (i != 1) tensor.strides[i] = tensor.strides[i] / pitch.channels * pitch.pitch;
+    }
+  }
+}
+
 bool CudnnGraph::HasProducts() const {
   return std::any_of(operations_.begin(), operations_.end(), [](const CudnnOperation& operation) {
     return std::holds_alternative<CudnnConvolution>(operation.parameters) ||

@@ -9,6 +9,7 @@
 
 #include <cudnn.h>
 
+#include "gpu_worker/backends/cuda/problem/pixel_pitch.h"
 #include "gpu_worker/backends/cuda/problem/problem.h"
 
 // How cuDNN 9 is asked for a problem, through its backend interface, from the problem to the
@@ -110,6 +111,9 @@ class CudnnGraph {
   // What an operation computed is stored to Operands::outputs[0].
   // Gives it the storage type and binds it. Called once per graph, last.
   void SetOutput(size_t tensor);
+  // Makes bound images in channels-last parts of others. Of those that are virtual none lies
+  // anywhere.
+  void SetPitches(const OperandPitches& pitches);
   // Makes a virtual tensor hold another type than fp32.
   // Needed where cuDNN insists: both factors of a product have one type, an index is an integer.
   void SetType(size_t tensor, cudnnDataType_t type) { tensors_[tensor].type = type; }

@@ -53,8 +53,13 @@ struct ChoosePattern {
 }  // namespace
 
 std::optional<CudnnGraph> BuildCudnnGraph(const Problem& problem, Precision precision,
-                                          MemoryLayout layout) {
-  return std::visit(ChoosePattern{StorageOf(precision), layout}, problem);
+                                          MemoryLayout layout, const OperandPitches& pitches) {
+  const bool is_dense = pitches.are_dense();
+  if (!is_dense && !std::holds_alternative<ConvProblem>(problem)) return std::nullopt;
+  std::optional<CudnnGraph> graph =
+      std::visit(ChoosePattern{StorageOf(precision), layout}, problem);
+  if (graph && !is_dense) graph->SetPitches(pitches);
+  return graph;
 }
 
 std::optional<CudnnGraph> BuildCudnnPool(const PoolProblem& problem, cudnnDataType_t storage,

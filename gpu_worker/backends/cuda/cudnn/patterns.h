@@ -18,9 +18,12 @@ namespace plait::cuda {
 //   attention                        2 to 4, compiled at run time
 //   layer norm                       1 to 3, compiled at run time
 // These are counts, not times.
-// REQUIRES: ShapeOf() accepts it.
+// Of images that are parts of others only convolutions are asked for: cuDNN 9.19 lists the engines
+// of dense ones where a residual lies as the output does, and none that is compiled already where
+// it does not. What is left moves memory, and is a generated kernel's.
+// REQUIRES: ShapeOf() accepts it; pitches are of images in channels-last.
 std::optional<CudnnGraph> BuildCudnnGraph(const Problem& problem, Precision precision,
-                                          MemoryLayout layout);
+                                          MemoryLayout layout, const OperandPitches& pitches = {});
 
 // The patterns of single problems, in the files named after them.
 // Pure: nothing here calls cuDNN, so the forms can be tested as text (CudnnGraph::Pattern).

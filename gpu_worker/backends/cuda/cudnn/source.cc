@@ -17,16 +17,16 @@ namespace {
 using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
 Result<Candidates> EnumerateCudnn(const Problem& problem, Precision precision, MemoryLayout layout,
-                                  const OperandAlignment& alignment, const CudaDevice& device) {
+                                  const OperandPlaces& places, const CudaDevice& device) {
   // First of all, since the patterns rely on sizes that fit together.
   if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
-  PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(alignment, precision));
-  std::optional<CudnnGraph> graph = BuildCudnnGraph(problem, precision, layout);
+  PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(places.alignment, precision));
+  std::optional<CudnnGraph> graph = BuildCudnnGraph(problem, precision, layout, places.pitches);
   if (!graph) return Candidates();
   const Result<const CudnnLibrary*> library = CudnnLibrary::Get();
   if (!library.ok()) return library.error();
   Result<std::shared_ptr<const CudnnProblem>> made =
-      MakeCudnnProblem(*library.value(), std::move(*graph), alignment, device);
+      MakeCudnnProblem(*library.value(), std::move(*graph), places.alignment, device);
   if (!made.ok()) {
     // A pattern that cuDNN refuses as such is one it does not know.
     if (made.error().code == ErrorCode::kUnsupported) return Candidates();

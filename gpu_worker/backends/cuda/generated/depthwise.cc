@@ -35,9 +35,9 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
     channel = i / (kStrips * kOutputH) % kChannels;
     image = i / (kStrips * kOutputH * kChannels);
   }
-  const T* x = x0 + (kChannelsLast ? image * (kH * kW * kChannels) + channel
+  const T* x = x0 + (kChannelsLast ? image * (kH * kW * kInputPitch) + channel
                                    : (image * kChannels + channel) * (kH * kW));
-  constexpr int kStep = kChannelsLast ? kChannels : 1;
+  constexpr int kStep = kChannelsLast ? kInputPitch : 1;
   const int h0 = static_cast<int>(row) * kStrideH - kTop;
   const int w0 = static_cast<int>(strip) * (kPixels * kStrideW) - kLeft;
   float sum[kPixels][kWidth];
@@ -73,9 +73,9 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
     const unsigned column = strip * kPixels + p;
     if (column >= kOutputW) continue;
     const unsigned pixel = row * kOutputW + column;
-    const unsigned e = kChannelsLast
-                           ? (image * (kOutputH * kOutputW) + pixel) * kChannels + channel
-                           : (image * kChannels + channel) * (kOutputH * kOutputW) + pixel;
+    const unsigned place = kChannelsLast ? image * (kOutputH * kOutputW) + pixel
+                                         : (image * kChannels + channel) * (kOutputH * kOutputW);
+    const unsigned e = kChannelsLast ? place * kOutputPitch + channel : place + pixel;
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) {
 $BIAS$$RESIDUAL$      sum[p][j] = $ACTIVATION$(sum[p][j]);
@@ -85,7 +85,9 @@ $BIAS$$RESIDUAL$      sum[p][j] = $ACTIVATION$(sum[p][j]);
 }
 )";
 
-GeneratedKernel DepthwiseKernel(const ConvProblem& p, int width, int pixels, bool channels_last) {
+GeneratedKernel DepthwiseKernel(const ConvProblem& p, int width, int pixels,
+                                const KernelForm& form) {
+  const bool channels_last = form.layout == MemoryLayout::kNhwc;
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}};
   if (p.bias) kernel.arguments.push_back({Kind::kBias});
@@ -112,13 +114,19 @@ GeneratedKernel DepthwiseKernel(const ConvProblem& p, int width, int pixels, boo
                              {"kLeft", p.pad[1]},
                              {"kOutputH", p.output_h()},
                              {"kOutputW", p.output_w()},
+                             {"kInputPitch", PitchOr(form.pitches.input(0), p.c)},
+                             {"kOutputPitch", PitchOr(form.pitches.output(0), p.c)},
+                             {"kResidualPitch", PitchOr(form.pitches.residual, p.c)},
                              {"kChannelsLast", channels_last ? 1 : 0}});
   kernel.source +=
       Replace(kDepthwiseSource,
               {{"PARAMETERS", Parameters(kernel.arguments)},
                {"PROLOGUE", p.prologue_relu ? "Relu" : ""},
                {"BIAS", p.bias ? "      sum[p][j] += ToFloat(bias[channel + j]);\n" : ""},
-               {"RESIDUAL", p.residual ? "      sum[p][j] += ToFloat(residual[e + j]);\n" : ""},
+               {"RESIDUAL", p.residual ? "      sum[p][j] += ToFloat(residual[kChannelsLast ? "
+                                         "place * kResidualPitch + channel + j : "
+                                         "e + j]);\n"
+                                       : ""},
                {"ACTIVATION", ActivationFunction(p.activation)}});
   return kernel;
 }
@@ -137,7 +145,7 @@ std::vector<GeneratedKernel> GenerateDepthwise(const Problem& problem, const Ker
   for (int width = widest; width >= std::max(1, widest / 4); width /= 2) {
     for (int pixels : {1, 2, 4}) {
       if (pixels > p->output_w()) continue;
-      kernels.push_back(DepthwiseKernel(*p, width, pixels, channels_last));
+      kernels.push_back(DepthwiseKernel(*p, width, pixels, form));
       // Of 100 convolutions of nasnet_mobile none was the fastest with more for a thread.
       const int64_t threads = p->n * p->c * p->output_h() * p->output_w() / (width * pixels);
       kernels.back().is_listed = width * pixels <= 2 || threads >= kThreadsToFill;
@@ -149,6 +157,6 @@ std::vector<GeneratedKernel> GenerateDepthwise(const Problem& problem, const Ker
 }  // namespace
 
 extern const GeneratedFamily kGeneratedDepthwise;
-const GeneratedFamily kGeneratedDepthwise = {"depthwise", GenerateDepthwise};
+const GeneratedFamily kGeneratedDepthwise = {"depthwise", GenerateDepthwise, true};
 
 }  // namespace plait::cuda

@@ -19,7 +19,9 @@ struct Flat {
 // By an example in NCHW: shape {8,16,4,4} with inputs {8,16,4,4} and {16,1,1}. The last two
 // dimensions join, the others do not, since the second input spreads over some of them only:
 // {8,16,16} with {8,16,16} and {1,16,1}. Fewer dimensions are fewer divisions per element.
-Flat Flatten(const ElementwiseProblem& p, MemoryLayout layout) {
+// Where an operand has a pitch, the channels stay a dimension of their own, the last one.
+Flat Flatten(const ElementwiseProblem& p, const KernelForm& form) {
+  const MemoryLayout layout = form.layout;
   Flat flat;
   const std::vector<int64_t> shape = InMemoryOrder(p.shape, layout);
   std::vector<std::vector<int64_t>> inputs;
@@ -28,8 +30,9 @@ Flat Flatten(const ElementwiseProblem& p, MemoryLayout layout) {
   }
   flat.inputs.resize(inputs.size());
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 1) continue;
-    bool joins = !flat.shape.empty();
+    const bool is_apart = !form.pitches.are_dense() && d + 1 == shape.size();
+    if (shape[d] == 1 && !is_apart) continue;
+    bool joins = !flat.shape.empty() && !is_apart;
     for (size_t i = 0; i < inputs.size() && joins; ++i) {
       joins = (flat.inputs[i].back() == 1) == (inputs[i][d] == 1);
     }
@@ -48,19 +51,20 @@ Flat Flatten(const ElementwiseProblem& p, MemoryLayout layout) {
   return flat;
 }
 
-// Where input `i` has the element at flat place `e` of the output.
-std::string InputOffsetSource(const Flat& flat, size_t input) {
-  if (flat.inputs[input] == flat.shape) return "e";
+// Where an operand of these sizes has element `e` of the shape.
+std::string OffsetSource(const Flat& flat, const std::vector<int64_t>& sizes,
+                         const PixelPitch& pitch) {
+  if (sizes == flat.shape && pitch.is_dense()) return "e";
   std::string text;
   int64_t output_stride = 1, input_stride = 1;
   for (size_t d = flat.shape.size(); d-- > 0;) {
-    if (flat.inputs[input][d] != 1) {
+    if (sizes[d] != 1) {
       text += text.empty() ? "" : " + ";
       text += "e / " + std::to_string(output_stride) + "u % " + std::to_string(flat.shape[d]) +
               "u * " + std::to_string(input_stride) + "u";
     }
     output_stride *= flat.shape[d];
-    input_stride *= flat.inputs[input][d];
+    input_stride *= d + 1 == sizes.size() && !pitch.is_dense() ? pitch.pitch : sizes[d];
   }
   return text.empty() ? "0u" : text;
 }
@@ -68,14 +72,16 @@ std::string InputOffsetSource(const Flat& flat, size_t input) {
 // One thread for kWidth neighbours in memory: every operand that does not broadcast is read along
 // memory, once. One that spreads over the last dimension is one number for the whole vector.
 GeneratedKernel ElementwiseKernel(const Problem& problem, const Flat& flat,
-                                  const std::string& expression, int width) {
+                                  const OperandPitches& pitches, const std::string& expression,
+                                  int width) {
   GeneratedKernel kernel;
   std::string loads, names;
   for (size_t i = 0; i < flat.inputs.size(); ++i) {
     const ElementType type = InputType(problem, i);
     const bool floats = type == ElementType::kFloat;
     kernel.arguments.push_back({Kind::kInput, static_cast<int>(i), type});
-    const std::string n = std::to_string(i), offset = InputOffsetSource(flat, i);
+    const std::string n = std::to_string(i),
+                      offset = OffsetSource(flat, flat.inputs[i], pitches.input(i));
     const bool spread = width > 1 && flat.inputs[i].back() == 1;
     loads += std::string("  ") + HeldName(type) + " a" + n + "[kWidth];\n";
     if (spread) {
@@ -107,10 +113,11 @@ $LOADS$  $HELD$ result[kWidth];
   for (int j = 0; j < kWidth; ++j) {
 $NAMES$    result[j] = $EXPRESSION$;
   }
-  $STORE$<kWidth>(y0 + e, result);
+  $STORE$<kWidth>(y0 + ($PLACE$), result);
 }
 )",
                            {{"PARAMETERS", Parameters(kernel.arguments)},
+                            {"PLACE", OffsetSource(flat, flat.shape, pitches.output(0))},
                             {"HELD", HeldName(result)},
                             {"STORE", VectorFunction("Store", result)},
                             {"LOADS", loads},
@@ -124,7 +131,7 @@ std::vector<GeneratedKernel> GenerateElementwise(const Problem& problem, const K
   if (p == nullptr) return {};
   const Result<Expression> expression = Expression::Of(*p);
   if (!expression.ok()) return {};
-  const Flat flat = Flatten(*p, form.layout);
+  const Flat flat = Flatten(*p, form);
   // No vector is longer than one load, that of the longest elements.
   ElementType longest = OutputType(problem);
   for (size_t i = 0; i < p->inputs.size(); ++i) {
@@ -140,7 +147,8 @@ std::vector<GeneratedKernel> GenerateElementwise(const Problem& problem, const K
   while (listed > 2 && ElementCount(flat.shape) / listed < kThreadsToFill) listed /= 2;
   const int narrowest = IsOfFloats(problem) ? std::max(1, widest / 4) : widest;
   for (int width = widest; width >= narrowest; width /= 2) {
-    kernels.push_back(ElementwiseKernel(problem, flat, expression.value().Source(), width));
+    kernels.push_back(
+        ElementwiseKernel(problem, flat, form.pitches, expression.value().Source(), width));
     kernels.back().is_listed = width == std::max(listed, narrowest);
   }
   return kernels;
@@ -149,6 +157,6 @@ std::vector<GeneratedKernel> GenerateElementwise(const Problem& problem, const K
 }  // namespace
 
 extern const GeneratedFamily kGeneratedElementwise;
-const GeneratedFamily kGeneratedElementwise = {"elementwise", GenerateElementwise};
+const GeneratedFamily kGeneratedElementwise = {"elementwise", GenerateElementwise, true};
 
 }  // namespace plait::cuda

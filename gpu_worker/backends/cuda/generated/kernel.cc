@@ -153,9 +153,13 @@ int VectorWidth(const KernelForm& form, std::initializer_list<int64_t> sizes, El
   const int64_t element = ElementBytes(type, form.precision);
   const int64_t bytes = std::clamp<int64_t>(form.alignment_bytes, element, 16);
   int width = static_cast<int>(bytes / element);
-  for (int64_t size : sizes) {
+  const auto fit = [&](int64_t size) {
     while (size % width != 0) width /= 2;
-  }
+  };
+  for (const int64_t size : sizes) fit(size);
+  for (const PixelPitch& pitch : form.pitches.inputs) fit(pitch.pitch);
+  for (const PixelPitch& pitch : form.pitches.outputs) fit(pitch.pitch);
+  fit(form.pitches.residual.pitch);
   return width;
 }
 

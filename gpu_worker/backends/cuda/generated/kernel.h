@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_worker/backends/cuda/problem/pixel_pitch.h"
 #include "gpu_worker/backends/cuda/problem/problem.h"
 
 // Kernels of our own, written as text for each problem and compiled at run time, for what libraries
@@ -63,11 +64,13 @@ inline constexpr int64_t kThreadsToFill = 65536;
 // Threads of a block, in most families; kThreads in the kernels' text.
 inline constexpr int kBlockThreads = 256;
 
-// In which form kernels are wanted: `alignment_bytes` is that of every operand, at least.
+// In which form kernels are wanted: `alignment_bytes` is that of every operand, at least. Pitches
+// are of images in channels-last.
 struct KernelForm {
   Precision precision = Precision::kStrict;
   MemoryLayout layout = MemoryLayout::kNchw;
   int64_t alignment_bytes = 16;
+  OperandPitches pitches = {};
 };
 
 // One family of generated kernels. Constants, one line each in kernels.def.
@@ -78,6 +81,7 @@ struct GeneratedFamily {
   // The kernels for a problem, best guess first; none for a problem of another family.
   // REQUIRES: ShapeOf() accepts the problem.
   std::vector<GeneratedKernel> (*list)(const Problem& problem, const KernelForm& form);
+  bool takes_pitches = false;  // other families are asked for dense operands only
 
   // The same for operands that are aligned for the widest vectors.
   std::vector<GeneratedKernel> generate(const Problem& problem, Precision precision,
@@ -110,14 +114,18 @@ std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> con
 std::string Replace(std::string text,
                     std::initializer_list<std::pair<const char*, std::string>> values);
 
-// The largest power of two that divides all of `sizes` and makes at most as many bytes of elements
-// as the form is aligned to, and at most 16.
-// 16 bytes are the widest load and store of one thread up to compute capability 9.0. Dividing every
-// size, it keeps each vector inside of its row and aligned. 1 at least.
-// REQUIRES: sizes are not negative.
-// `type`: of the elements, the longest where there are several.
+// The largest power of two that divides all of `sizes` and pitches and makes at most as many bytes
+// of elements as the form is aligned to, and at most 16. 16 bytes are the widest load and store of
+// one thread up to compute capability 9.0. Dividing every size, it keeps each vector inside of its
+// row and aligned. 1 at least. REQUIRES: sizes are not negative. `type`: of the elements, the
+// longest where there are several.
 int VectorWidth(const KernelForm& form, std::initializer_list<int64_t> sizes,
                 ElementType type = ElementType::kFloat);
+
+// From pixel to pixel of an image in channels-last.
+inline int64_t PitchOr(const PixelPitch& pitch, int64_t channels) {
+  return pitch.is_dense() ? channels : pitch.pitch;
+}
 
 // The dimensions of a tensor in the order in which they lie in memory.
 std::vector<int64_t> InMemoryOrder(const std::vector<int64_t>& shape, MemoryLayout layout);

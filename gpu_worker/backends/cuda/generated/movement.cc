@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "gpu_worker/backends/cuda/generated/elements.h"
 #include "gpu_worker/backends/cuda/generated/kernel.h"
@@ -27,12 +28,23 @@ struct Part {
 // By an example: {2,3,4} and {2,5,4} concatenated along axis 1 are two parts of 2 rows, with chunks
 // of 12 and 20 elements, both written at a stride of 32 from the places 0 and 12. A slice is the
 // same the other way round, and a copy is one row.
-std::vector<Part> Parts(const MovementProblem& p, MemoryLayout layout) {
+// Of images that are parts of others the rows are pixels.
+std::vector<Part> Parts(const MovementProblem& p, const KernelForm& form) {
+  const MemoryLayout layout = form.layout;
+  const OperandPitches& pitches = form.pitches;
   std::vector<Part> parts;
   if (p.kind == Movement::kCopy) {
     for (size_t i = 0; i < p.inputs.size(); ++i) {
       const int index = static_cast<int>(i);
-      parts.push_back({index, index, 1, ElementCount(p.inputs[i])});
+      const int64_t count = ElementCount(p.inputs[i]);
+      if (pitches.input(i).is_dense() && pitches.output(i).is_dense()) {
+        parts.push_back({index, index, 1, count});
+        continue;
+      }
+      const int64_t channels = p.inputs[i][1];
+      parts.push_back({index, index, count / channels, channels, 0,
+                       PitchOr(pitches.input(i), channels), 0,
+                       PitchOr(pitches.output(i), channels)});
     }
     return parts;
   }
@@ -45,7 +57,8 @@ std::vector<Part> Parts(const MovementProblem& p, MemoryLayout layout) {
     for (size_t i = 0; i < p.starts.size(); ++i) {
       const int64_t chunk = p.sizes[i] * inner;
       parts.push_back({0, static_cast<int>(i), rows, chunk, p.starts[i] * inner,
-                       shape[axis] * inner, 0, chunk});
+                       PitchOr(pitches.input(0), shape[axis] * inner), 0,
+                       PitchOr(pitches.output(i), chunk)});
     }
     return parts;
   }
@@ -54,7 +67,8 @@ std::vector<Part> Parts(const MovementProblem& p, MemoryLayout layout) {
   int64_t start = 0;
   for (size_t i = 0; i < p.inputs.size(); ++i) {
     const int64_t chunk = p.inputs[i][p.axis] * inner;
-    parts.push_back({static_cast<int>(i), 0, rows, chunk, 0, chunk, start, total * inner});
+    parts.push_back({static_cast<int>(i), 0, rows, chunk, 0, PitchOr(pitches.input(i), chunk),
+                     start, PitchOr(pitches.output(0), total * inner)});
     start += chunk;
   }
   return parts;
@@ -139,9 +153,16 @@ GeneratedKernel PadKernel(const MovementProblem& p, const KernelForm& form) {
                               "u - " + std::to_string(before[d]) + "u)";
     inside += " && " + place + " < " + std::to_string(input[d]) + "u";
     offset += " + " + place + " * " + std::to_string(input_stride) + "u";
+    const bool is_pixel = d + 1 == output.size();
     output_stride *= output[d];
-    input_stride *= input[d];
+    input_stride *= is_pixel ? PitchOr(form.pitches.input(0), input[d]) : input[d];
   }
+  const PixelPitch& pitch = form.pitches.output(0);
+  const std::string channels = std::to_string(output.back());
+  const std::string place =
+      pitch.is_dense()
+          ? "e"
+          : "e / " + channels + "u * " + std::to_string(pitch.pitch) + "u + e % " + channels + "u";
   kernel.variant = "pad/v" + std::to_string(width);
   kernel.block = {kBlockThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kBlockThreads)), 1, 1};
@@ -158,23 +179,42 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
 #pragma unroll
   for (int j = 0; j < kWidth; ++j) value[j] = 0.0f;
   if ($INSIDE$) $LOAD$<kWidth>(x0 + ($OFFSET$), value);
-  $STORE$<kWidth>(y0 + e, value);
+  $STORE$<kWidth>(y0 + ($PLACE$), value);
 }
 )",
       {{"PARAMETERS", Parameters(kernel.arguments)},
        {"HELD", HeldName(p.type)},
        {"LOAD", VectorFunction("Load", p.type)},
        {"STORE", VectorFunction("Store", p.type)},
+       {"PLACE", place},
        {"INSIDE", inside},
        {"OFFSET", offset}});
   return kernel;
+}
+
+// A slice as a padding that takes away; nullopt for one of several outputs, or none.
+std::optional<MovementProblem> CropOf(const MovementProblem& p) {
+  if (p.kind != Movement::kSlice || p.starts.size() != 1) return std::nullopt;
+  const std::vector<int64_t>& shape = p.inputs[0];
+  MovementProblem crop{.kind = Movement::kPad, .inputs = p.inputs, .type = p.type};
+  crop.starts.assign(shape.size(), 0);
+  crop.sizes.assign(shape.size(), 0);
+  crop.starts[p.axis] = -p.starts[0];
+  crop.sizes[p.axis] = p.starts[0] + p.sizes[0] - shape[p.axis];
+  return crop;
 }
 
 std::vector<GeneratedKernel> GenerateMovement(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<MovementProblem>(&problem);
   if (p == nullptr || p->kind == Movement::kTranspose || p->kind == Movement::kGather) return {};
   if (p->kind == Movement::kPad) return {PadKernel(*p, form)};
-  const std::vector<Part> parts = Parts(*p, form.layout);
+  // Along other axes than the channels neighbours are no pixels of one run.
+  if (!form.pitches.are_dense() && p->kind != Movement::kCopy && p->axis != 1) {
+    const std::optional<MovementProblem> crop = CropOf(*p);
+    return crop.has_value() ? std::vector<GeneratedKernel>{PadKernel(*crop, form)}
+                            : std::vector<GeneratedKernel>();
+  }
+  const std::vector<Part> parts = Parts(*p, form);
   int width = VectorWidth(form, {}, p->type);
   for (const Part& part : parts) {
     width = std::min(width, VectorWidth(form,
@@ -195,6 +235,6 @@ std::vector<GeneratedKernel> GenerateMovement(const Problem& problem, const Kern
 }  // namespace
 
 extern const GeneratedFamily kGeneratedMovement;
-const GeneratedFamily kGeneratedMovement = {"movement", GenerateMovement};
+const GeneratedFamily kGeneratedMovement = {"movement", GenerateMovement, true};
 
 }  // namespace plait::cuda

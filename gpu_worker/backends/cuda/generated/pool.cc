@@ -15,7 +15,7 @@ bool IsGlobal(const PoolProblem& p) {
          p.pad[1] == 0 && p.pad[2] == 0 && p.pad[3] == 0;
 }
 
-std::string PoolConstants(const PoolProblem& p, int width, bool channels_last) {
+std::string PoolConstants(const PoolProblem& p, int width, const KernelForm& form) {
   return Constants({{"kWidth", width},
                     {"kThreads", kBlockThreads},
                     {"kBatch", p.n},
@@ -32,7 +32,9 @@ std::string PoolConstants(const PoolProblem& p, int width, bool channels_last) {
                     {"kRight", p.pad[3]},
                     {"kOutputH", p.output_h},
                     {"kOutputW", p.output_w},
-                    {"kChannelsLast", channels_last ? 1 : 0},
+                    {"kInputPitch", PitchOr(form.pitches.input(0), p.c)},
+                    {"kOutputPitch", PitchOr(form.pitches.output(0), p.c)},
+                    {"kChannelsLast", form.layout == MemoryLayout::kNhwc ? 1 : 0},
                     {"kMax", p.mode == Mode::kMax ? 1 : 0},
                     {"kCountPadding", p.mode == Mode::kAverageWithPadding ? 1 : 0}});
 }
@@ -57,7 +59,7 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
   }
   const int h0 = static_cast<int>(pixel / kOutputW) * kStrideH - kTop;
   const int w0 = static_cast<int>(pixel % kOutputW) * kStrideW - kLeft;
-  const T* x = x0 + (kChannelsLast ? image * (kH * kW * kChannels) + channel
+  const T* x = x0 + (kChannelsLast ? image * (kH * kW * kInputPitch) + channel
                                    : (image * kChannels + channel) * (kH * kW));
   float result[kWidth];
 #pragma unroll
@@ -70,7 +72,7 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
       if (h < 0 || h >= kH || w < 0 || w >= kW) continue;
       if (!kCountPadding) ++count;
       float value[kWidth];
-      LoadVector<kWidth>(x + (h * kW + w) * (kChannelsLast ? kChannels : 1), value);
+      LoadVector<kWidth>(x + (h * kW + w) * (kChannelsLast ? kInputPitch : 1), value);
 #pragma unroll
       for (int j = 0; j < kWidth; ++j) {
         result[j] = kMax ? Maximum(result[j], value[j]) : result[j] + value[j];
@@ -81,7 +83,8 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
 #pragma unroll
     for (int j = 0; j < kWidth; ++j) result[j] /= static_cast<float>(count);
   }
-  StoreVector<kWidth>(y0 + e, result);
+  const unsigned place = image * (kOutputH * kOutputW) + pixel;
+  StoreVector<kWidth>(y0 + (kChannelsLast ? place * kOutputPitch + channel : e), result);
 }
 )";
 
@@ -95,11 +98,11 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
   constexpr int kGroups = (kChannels + 31) / 32, kParts = kThreads / 32;
   __shared__ float parts[kParts][32];
   const int channel = blockIdx.x % kGroups * 32 + threadIdx.x % 32, part = threadIdx.x / 32;
-  const T* x = x0 + static_cast<long long>(blockIdx.x / kGroups) * kH * kW * kChannels + channel;
+  const T* x = x0 + static_cast<long long>(blockIdx.x / kGroups) * kH * kW * kInputPitch + channel;
   float result = kMax ? NegativeInfinity() : 0.0f;
   if (channel < kChannels) {
     for (int i = part; i < kH * kW; i += kParts) {
-      const float value = ToFloat(x[i * kChannels]);
+      const float value = ToFloat(x[i * kInputPitch]);
       result = kMax ? Maximum(result, value) : result + value;
     }
   }
@@ -111,16 +114,16 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
       result = kMax ? Maximum(result, value) : result + value;
     }
     if (!kMax) result *= 1.0f / (kH * kW);
-    y0[blockIdx.x / kGroups * kChannels + channel] = FromFloat(result);
+    y0[blockIdx.x / kGroups * kOutputPitch + channel] = FromFloat(result);
   }
 }
 )";
 
-GeneratedKernel PoolKernel(const PoolProblem& p, int width, bool channels_last, bool global) {
+GeneratedKernel PoolKernel(const PoolProblem& p, int width, const KernelForm& form, bool global) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kOutput, 0}};
   kernel.block = {kBlockThreads, 1, 1};
-  kernel.source = PoolConstants(p, width, channels_last);
+  kernel.source = PoolConstants(p, width, form);
   if (global) {
     kernel.variant = "global";
     kernel.grid = {static_cast<unsigned>(p.n * CeilDivide(p.c, 32)), 1, 1};
@@ -145,12 +148,12 @@ std::vector<GeneratedKernel> GeneratePool(const Problem& problem, const KernelFo
         p->mode == Mode::kMax ? RowsProblem::Kind::kReduceMax : RowsProblem::Kind::kReduceMean;
     kernels = GenerateRows({.kind = kind, .rows = p->n * p->c, .columns = p->h * p->w}, form);
   } else if (IsGlobal(*p)) {
-    kernels.push_back(PoolKernel(*p, 1, true, true));
+    kernels.push_back(PoolKernel(*p, 1, form, true));
   }
   const int widest = channels_last ? VectorWidth(form, {p->c}) : 1;
   // Right for global pools, too, so it is listed behind the special one.
   for (int width = widest; width >= 1; width /= 2) {
-    kernels.push_back(PoolKernel(*p, width, channels_last, false));
+    kernels.push_back(PoolKernel(*p, width, form, false));
     const int64_t threads = p->n * p->c * p->output_h * p->output_w / width;
     kernels.back().is_listed = width <= 2 || threads >= kThreadsToFill;
   }
@@ -160,6 +163,6 @@ std::vector<GeneratedKernel> GeneratePool(const Problem& problem, const KernelFo
 }  // namespace
 
 extern const GeneratedFamily kGeneratedPool;
-const GeneratedFamily kGeneratedPool = {"pool", GeneratePool};
+const GeneratedFamily kGeneratedPool = {"pool", GeneratePool, true};
 
 }  // namespace plait::cuda

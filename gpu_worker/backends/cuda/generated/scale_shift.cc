@@ -12,7 +12,7 @@ using Kind = KernelArgument::Kind;
 // One thread for kWidth neighbours in memory. In NHWC these are channels, each with its own scale,
 // read as vectors; in NCHW pixels of one channel, with one scale. x and y move once, the scales
 // come from the caches after the first block.
-GeneratedKernel ScaleShiftKernel(const ScaleShiftProblem& p, bool channels_last, int width) {
+GeneratedKernel ScaleShiftKernel(const ScaleShiftProblem& p, const KernelForm& form, int width) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}, {Kind::kBias}, {Kind::kOutput, 0}};
   const int64_t vectors = p.n * p.c * p.spatial / width;
@@ -24,14 +24,16 @@ GeneratedKernel ScaleShiftKernel(const ScaleShiftProblem& p, bool channels_last,
                              {"kThreads", kBlockThreads},
                              {"kChannels", p.c},
                              {"kSpatial", p.spatial},
-                             {"kChannelsLast", channels_last ? 1 : 0}});
+                             {"kInputPitch", PitchOr(form.pitches.input(0), p.c)},
+                             {"kOutputPitch", PitchOr(form.pitches.output(0), p.c)},
+                             {"kChannelsLast", form.layout == MemoryLayout::kNhwc ? 1 : 0}});
   kernel.source += Replace(R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;
   float value[kWidth], scale[kWidth], shift[kWidth];
-  LoadVector<kWidth>(x0 + e, value);
+  LoadVector<kWidth>(x0 + (kChannelsLast ? e / kChannels * kInputPitch + e % kChannels : e), value);
   if (kChannelsLast) {
     LoadVector<kWidth>(weights + e % kChannels, scale);
     LoadVector<kWidth>(bias + e % kChannels, shift);
@@ -47,7 +49,8 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   }
 #pragma unroll
   for (int j = 0; j < kWidth; ++j) value[j] = $ACTIVATION$(value[j] * scale[j] + shift[j]);
-  StoreVector<kWidth>(y0 + e, value);
+  StoreVector<kWidth>(y0 + (kChannelsLast ? e / kChannels * kOutputPitch + e % kChannels : e),
+                      value);
 }
 )",
                            {{"PARAMETERS", Parameters(kernel.arguments)},
@@ -63,7 +66,7 @@ std::vector<GeneratedKernel> GenerateScaleShift(const Problem& problem, const Ke
   const int widest = VectorWidth(form, {channels_last ? p->c : p->spatial});
   std::vector<GeneratedKernel> kernels;
   for (int width = widest; width >= std::max(1, widest / 2); width /= 2) {
-    kernels.push_back(ScaleShiftKernel(*p, channels_last, width));
+    kernels.push_back(ScaleShiftKernel(*p, form, width));
   }
   return kernels;
 }
@@ -71,6 +74,6 @@ std::vector<GeneratedKernel> GenerateScaleShift(const Problem& problem, const Ke
 }  // namespace
 
 extern const GeneratedFamily kGeneratedScaleShift;
-const GeneratedFamily kGeneratedScaleShift = {"scale_shift", GenerateScaleShift};
+const GeneratedFamily kGeneratedScaleShift = {"scale_shift", GenerateScaleShift, true};
 
 }  // namespace plait::cuda

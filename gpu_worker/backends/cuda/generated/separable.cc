@@ -36,9 +36,8 @@ constexpr int kChunk = 32;  // channels whose depthwise outputs lie in shared me
 constexpr const char* kSeparableSource = R"(
 __device__ inline float Depthwise(const T* __restrict__ x0, const T* __restrict__ weights,
                                   int image, int channel, int pixel) {
-  const T* x = x0 + (kChannelsLast ? static_cast<long long>(image) * (kH * kW * kChannels) + channel
-                                   : static_cast<long long>(image * kChannels + channel) *
-                                         (kH * kW));
+  const long long plane = kChannelsLast ? image : image * kChannels + channel;
+  const T* x = x0 + (kChannelsLast ? plane * (kH * kW * kInputPitch) + channel : plane * (kH * kW));
   const int h0 = pixel / kOutputW * kStrideH - kTop, w0 = pixel % kOutputW * kStrideW - kLeft;
   float sum = 0.0f;
 #pragma unroll
@@ -49,7 +48,7 @@ __device__ inline float Depthwise(const T* __restrict__ x0, const T* __restrict_
     for (int s = 0; s < kS; ++s) {
       const int w = w0 + s * kDilationW;
       if (w < 0 || w >= kW) continue;
-      const float value = ToFloat(x[(h * kW + w) * (kChannelsLast ? kChannels : 1)]);
+      const float value = ToFloat(x[(h * kW + w) * (kChannelsLast ? kInputPitch : 1)]);
       sum += $PROLOGUE$(value) * ToFloat(weights[(channel * kR + r) * kS + s]);
     }
   }
@@ -108,18 +107,20 @@ $BIAS$        value = $SECOND_PROLOGUE$($ACTIVATION$(value));
     for (int o = 0; o < kO; ++o) {
       const int k = group * kOutputs + o * 16 + ox;
       if (pixel >= kArea || k >= kK) continue;
-      const long long e = kChannelsLast
-                              ? (static_cast<long long>(image) * kArea + pixel) * kK + k
-                              : (static_cast<long long>(image) * kK + k) * kArea + pixel;
+      const long long place = kChannelsLast
+                                  ? static_cast<long long>(image) * kArea + pixel
+                                  : (static_cast<long long>(image) * kK + k) * kArea + pixel;
       float value = sum[p][o];
-$SECOND_BIAS$$RESIDUAL$      y0[e] = FromFloat($SECOND_ACTIVATION$(value));
+$SECOND_BIAS$$RESIDUAL$      y0[kChannelsLast ? place * kOutputPitch + k : place] =
+          FromFloat($SECOND_ACTIVATION$(value));
     }
   }
 }
 )";
 
 GeneratedKernel SeparableKernel(const SeparableConvProblem& p, int pixels, int outputs,
-                                bool channels_last) {
+                                const KernelForm& form) {
+  const bool channels_last = form.layout == MemoryLayout::kNhwc;
   const ConvProblem& d = p.depthwise;
   const ConvProblem& q = p.pointwise;
   GeneratedKernel kernel;
@@ -150,30 +151,36 @@ GeneratedKernel SeparableKernel(const SeparableConvProblem& p, int pixels, int o
                              {"kOutputH", q.h},
                              {"kOutputW", q.w},
                              {"kK", q.k},
+                             {"kInputPitch", PitchOr(form.pitches.input(0), d.c)},
+                             {"kOutputPitch", PitchOr(form.pitches.output(0), q.k)},
+                             {"kResidualPitch", PitchOr(form.pitches.residual, q.k)},
                              {"kChannelsLast", channels_last ? 1 : 0}});
   kernel.source += Replace(
-      kSeparableSource, {{"PARAMETERS", Parameters(kernel.arguments)},
-                         {"PROLOGUE", d.prologue_relu ? "Relu" : ""},
-                         {"SECOND_PROLOGUE", q.prologue_relu ? "Relu" : ""},
-                         {"BIAS", d.bias ? "        value += ToFloat(bias[channel]);\n" : ""},
-                         {"SECOND_BIAS", q.bias ? "      value += ToFloat(second_bias[k]);\n" : ""},
-                         {"RESIDUAL", q.residual ? "      value += ToFloat(residual[e]);\n" : ""},
-                         {"ACTIVATION", ActivationFunction(d.activation)},
-                         {"SECOND_ACTIVATION", ActivationFunction(q.activation)}});
+      kSeparableSource,
+      {{"PARAMETERS", Parameters(kernel.arguments)},
+       {"PROLOGUE", d.prologue_relu ? "Relu" : ""},
+       {"SECOND_PROLOGUE", q.prologue_relu ? "Relu" : ""},
+       {"BIAS", d.bias ? "        value += ToFloat(bias[channel]);\n" : ""},
+       {"SECOND_BIAS", q.bias ? "      value += ToFloat(second_bias[k]);\n" : ""},
+       {"RESIDUAL",
+        q.residual ? "      value += ToFloat(residual[kChannelsLast ? place * kResidualPitch + k : "
+                     "place]);\n"
+                   : ""},
+       {"ACTIVATION", ActivationFunction(d.activation)},
+       {"SECOND_ACTIVATION", ActivationFunction(q.activation)}});
   return kernel;
 }
 
 std::vector<GeneratedKernel> GenerateSeparable(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<SeparableConvProblem>(&problem);
   if (p == nullptr || p->depthwise.r * p->depthwise.s > 169) return {};
-  const bool channels_last = form.layout == MemoryLayout::kNhwc;
   std::vector<GeneratedKernel> kernels;
   // Small tiles make more blocks, for small images; large ones read less per sum. 128 outputs are
   // only worth while if more than half of them exist. At batch 1 the smallest one was the fastest
   // for 226 of nasnet_mobile's 228.
   for (const auto& [pixels, outputs] : {std::pair(16, 64), {32, 64}, {64, 64}, {32, 128}}) {
     if (outputs / 2 >= p->pointwise.k && outputs > 64) continue;
-    kernels.push_back(SeparableKernel(*p, pixels, outputs, channels_last));
+    kernels.push_back(SeparableKernel(*p, pixels, outputs, form));
     kernels.back().is_listed =
         kernels.size() == 1 || int64_t{kernels.back().grid[0]} * kBlockThreads >= kThreadsToFill;
   }
@@ -183,6 +190,6 @@ std::vector<GeneratedKernel> GenerateSeparable(const Problem& problem, const Ker
 }  // namespace
 
 extern const GeneratedFamily kGeneratedSeparable;
-const GeneratedFamily kGeneratedSeparable = {"separable", GenerateSeparable};
+const GeneratedFamily kGeneratedSeparable = {"separable", GenerateSeparable, true};
 
 }  // namespace plait::cuda

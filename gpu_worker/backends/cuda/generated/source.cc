@@ -120,9 +120,11 @@ class GeneratedCandidate : public Candidate {
 };
 
 // Generated kernels never round their inputs, so that TF32 would only list the strict ones again.
-Result<std::vector<std::unique_ptr<Candidate>>> EnumerateGenerated(
-    const Problem& problem, Precision precision, MemoryLayout layout,
-    const OperandAlignment& alignment, const CudaDevice& device) {
+Result<std::vector<std::unique_ptr<Candidate>>> EnumerateGenerated(const Problem& problem,
+                                                                   Precision precision,
+                                                                   MemoryLayout layout,
+                                                                   const OperandPlaces& places,
+                                                                   const CudaDevice& device) {
   std::vector<std::unique_ptr<Candidate>> candidates;
   if (precision == Precision::kTf32) return candidates;
   if (device.present && device.runtime == nullptr) {
@@ -131,10 +133,12 @@ Result<std::vector<std::unique_ptr<Candidate>>> EnumerateGenerated(
   // The families rely on it: sizes positive, products below 2^31.
   const Result<ProblemShape> shape = ShapeOf(problem);
   if (!shape.ok()) return shape.error();
-  PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(alignment, precision));
+  PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(places.alignment, precision));
   // The widest vector has 16 bytes: more changes no kernel.
-  const KernelForm form{precision, layout, std::min<int64_t>(alignment.least(), 16)};
+  const KernelForm form{precision, layout, std::min<int64_t>(places.alignment.least(), 16),
+                        places.pitches};
   for (const GeneratedFamily* family : GeneratedFamilies()) {
+    if (!places.pitches.are_dense() && !family->takes_pitches) continue;
     for (GeneratedKernel& kernel : family->list(problem, form)) {
       if (!kernel.is_listed) continue;
       candidates.push_back(

@@ -65,9 +65,16 @@ std::vector<Kernel> KernelsOfSize(const Graph& graph, NodeId node, bool alone,
   return kernels;
 }
 
+// Images in channels-last alone have pixels with gaps between; a chain that moves elements is a
+// transpose of what has none.
 bool TakesParts(const Kernel& kernel) {
   const CudaFamily* const family = FindCudaFamily(kernel.family);
-  return family != nullptr && family->takes_parts;
+  const auto is_image = [](Format format) { return format == Format::kChannelsLast; };
+  return family != nullptr && family->takes_parts &&
+         (family != &kMoveFamily ||
+          (kernel.nodes.size() == 1 &&
+           std::all_of(kernel.input_formats.begin(), kernel.input_formats.end(), is_image) &&
+           std::all_of(kernel.output_formats.begin(), kernel.output_formats.end(), is_image)));
 }
 
 }  // namespace
@@ -125,9 +132,7 @@ bool CudaCatalog::LeavesRoom(const Kernel& kernel, int threads) const {
                          : KernelCatalog::LeavesRoom(kernel, threads);
 }
 
-bool CudaCatalog::ReadsParts(const Kernel& kernel) const {
-  return options_.parts && TakesParts(kernel);
-}
+bool CudaCatalog::ReadsParts(const Kernel& kernel) const { return TakesParts(kernel); }
 
 bool CudaCatalog::WritesParts(const Kernel& kernel) const { return ReadsParts(kernel); }
 

@@ -13,9 +13,6 @@ class CudaCatalog : public KernelCatalog {
   struct Options {
     // Products have a less exact form, for devices that can measure its errors.
     bool tf32 = false;
-    // Values may be parts of others. A described device is believed to be able to; the executor of
-    // a device is not, as problems say nothing of strides.
-    bool parts = false;
     // Products have a form that leaves room for others, for devices that can tell what candidates
     // take and how long.
     bool narrow = false;

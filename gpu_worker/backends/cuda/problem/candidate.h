@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu_worker/backends/cuda/driver/result.h"
+#include "gpu_worker/backends/cuda/problem/pixel_pitch.h"
 #include "gpu_worker/backends/cuda/problem/problem.h"
 
 struct CUstream_st;
@@ -25,6 +26,7 @@ class Runtime;
 //   reference_problem.h  the right answer in float64
 //   sample.h             which elements of it are compared
 //   difference.h         how far an output is from it, and how far it may be
+//   pixel_pitch.h        images that lie in others
 //   index_error.h        what a gather says about indices that are out of range
 //   candidate.h          one way to compute a problem, and the interface of those who list ways
 // The ways themselves come from three sources beside this folder: cudnn, cublaslt and generated.
@@ -51,6 +53,15 @@ struct OperandAlignment {
   int64_t least() const { return std::min({inputs, weights, bias, residual, outputs}); }
 
   friend bool operator==(const OperandAlignment&, const OperandAlignment&) = default;
+};
+
+// How the operands of a problem lie in memory.
+// Libraries have no kernels for some pitches, and lists are shorter then.
+struct OperandPlaces {
+  OperandAlignment alignment;
+  OperandPitches pitches;
+
+  friend bool operator==(const OperandPlaces&, const OperandPlaces&) = default;
 };
 
 // Errors: kInvalid for what is no power of two or less than an element of `precision`.
@@ -161,7 +172,7 @@ struct CandidateSource {
   Result<std::vector<std::unique_ptr<Candidate>>> (*enumerate)(const Problem& problem,
                                                                Precision precision,
                                                                MemoryLayout layout,
-                                                               const OperandAlignment& alignment,
+                                                               const OperandPlaces& places,
                                                                const CudaDevice& device);
 };
 

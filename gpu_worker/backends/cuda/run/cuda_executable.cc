@@ -59,16 +59,28 @@ absl::Status CudaExecutable::Enqueue() {
   return absl::OkStatus();
 }
 
+CudaExecutable::Port CudaExecutable::PortOf(int value) const {
+  return {places_[value], plan_.values[value].format, PitchOf(graph_, plan_, value)};
+}
+
+// What lies between the pixels of a part may not have been written yet, so that it is not read.
+// Few parts are downloaded: outputs are row-major, and there have none.
 absl::StatusOr<Tensor> CudaExecutable::Download(const TensorType& type, const Port& place) {
   std::string bytes(static_cast<size_t>(type.bytes()), '\0');
-  PLAIT_RETURN_IF_ERROR(
-      ToStatus(device_.staging->Download(bytes.data(), place.data, bytes.size(), device_.stream)));
+  const auto element = static_cast<size_t>(BytesOf(type.dtype));
+  const bool is_dense = place.pitch.is_dense();
+  const size_t run = is_dense ? bytes.size() : place.pitch.channels * element;
+  const size_t step = is_dense ? bytes.size() : place.pitch.pitch * element;
+  const std::byte* from = place.data;
+  for (size_t at = 0; at < bytes.size(); at += run, from += step) {
+    PLAIT_RETURN_IF_ERROR(
+        ToStatus(device_.staging->Download(bytes.data() + at, from, run, device_.stream)));
+  }
   return Tensor(type, Reformat(bytes, type, place.format, Format::kPlain));
 }
 
 absl::StatusOr<Tensor> CudaExecutable::ReadValue(int value) {
-  return Download(graph_.type(plan_.values[value].tensor),
-                  {places_[value], plan_.values[value].format});
+  return Download(graph_.type(plan_.values[value].tensor), PortOf(value));
 }
 
 absl::Status CudaExecutable::RunOnHost(const Step& step) {

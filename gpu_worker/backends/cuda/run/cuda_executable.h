@@ -74,10 +74,11 @@ class CudaExecutable : public Executable {
   size_t graph_count() const;
 
  private:
-  // Where a graph input is read, and in which format.
+  // Where a tensor lies, and how.
   struct Port {
     std::byte* data = nullptr;
     Format format = Format::kPlain;
+    PixelPitch pitch = {};
   };
   // A graph output: a place on the device, a constant, or the graph input of this number.
   struct Output {
@@ -112,6 +113,7 @@ class CudaExecutable : public Executable {
   // What a run came to, which says of its gathers whether their indices were right.
   absl::Status EndRun(absl::Status ran);
   absl::Status RunSteps(absl::Span<const int> steps, StepObserver observe);
+  Port PortOf(int value) const;
   absl::StatusOr<Tensor> Download(const TensorType& type, const Port& place);
   // The value as it is now, row-major.
   absl::StatusOr<Tensor> ReadValue(int value);

@@ -125,14 +125,19 @@ absl::Status CudaExecutable::PlaceValues(const PartialOrder& order) {
   inputs_.resize(graph_.inputs().size());
   for (size_t i = 0; i < plan_.values.size(); ++i) {
     const Value& value = plan_.values[i];
+    const int64_t offset_bytes =
+        OffsetOf(plan_, static_cast<int>(i)) * BytesOf(graph_.type(value.tensor).dtype);
     if (arena.value_offsets_bytes[i] >= 0) {
-      places_.push_back(arena_ + arena.value_offsets_bytes[i]);
+      places_.push_back(arena_ + arena.value_offsets_bytes[i] + offset_bytes);
     } else if (value.alias_of >= 0) {
-      places_.push_back(places_[value.alias_of]);
+      places_.push_back(places_[value.alias_of] + offset_bytes);
     } else {
       PLAIT_ASSIGN_OR_RETURN(places_.emplace_back(), Allocate(graph_.type(value.tensor).bytes()));
     }
     if (written[i] || !IsGraphInput(graph_, value.tensor)) continue;
+    if (value.first_channel >= 0) {
+      return absl::InvalidArgumentError(absl::StrCat("value ", i, ": an input is no part"));
+    }
     for (size_t input = 0; input < graph_.inputs().size(); ++input) {
       if (graph_.inputs()[input] != value.tensor) continue;
       inputs_[input].push_back({places_.back(), value.format});
@@ -152,7 +157,7 @@ absl::Status CudaExecutable::PlaceOutputs(const WeightSource& weights) {
       if (value.tensor != tensor || !written[i]) continue;
       if (graph_.tensor(tensor).producer == kNoNode) continue;
       if (output.place.data != nullptr && value.format != Format::kPlain) continue;
-      output.place = {places_[i], value.format};
+      output.place = PortOf(static_cast<int>(i));
     }
     if (output.place.data == nullptr) {
       if (const ConstantRef& constant = graph_.tensor(tensor).constant; constant != nullptr) {
@@ -207,7 +212,13 @@ absl::Status CudaExecutable::BindOperands(const WeightSource& weights) {
     for (const auto& [operand, place] : others) {
       PLAIT_ASSIGN_OR_RETURN(*place, OperandOf(step, *operand, weights));
     }
-    for (const int value : step.outputs) operands.outputs.push_back(places_[value]);
+    if (work_[i].output_offsets.empty()) {
+      for (const int value : step.outputs) operands.outputs.push_back(places_[value]);
+    }
+    for (const int64_t offset : work_[i].output_offsets) {
+      const int64_t element = BytesOf(graph_.type(plan_.values[step.outputs[0]].tensor).dtype);
+      operands.outputs.push_back(places_[step.outputs[0]] + offset * element);
+    }
     if (workspace_offsets_bytes_[i] >= 0) {
       operands.workspace = arena_ + workspace_offsets_bytes_[i];
     }

@@ -22,7 +22,7 @@ std::string StepProblemName(const StepProblem& step) {
 }  // namespace
 
 Implementations::Key Implementations::KeyOf(const StepProblem& step) {
-  return {step.problem.problem, step.problem.precision, step.problem.layout, step.alignment,
+  return {step.problem.problem, step.problem.precision, step.problem.layout, step.places,
           step.implementation};
 }
 

@@ -45,7 +45,7 @@ class Implementations {
     Problem problem;
     Precision precision;
     MemoryLayout layout;
-    OperandAlignment alignment;
+    OperandPlaces places;
     std::string implementation;
 
     friend bool operator==(const Key&, const Key&) = default;

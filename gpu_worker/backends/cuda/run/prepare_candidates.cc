@@ -194,9 +194,8 @@ std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& 
       answers.push_back({source->name, Error{ErrorCode::kUnavailable, what}});
       continue;
     }
-    answers.push_back(
-        {source->name, source->enumerate(step.problem.problem, step.problem.precision,
-                                         step.problem.layout, step.alignment, device)});
+    answers.push_back({source->name, source->enumerate(step.problem.problem, step.problem.precision,
+                                                       step.problem.layout, step.places, device)});
   }
   return answers;
 }

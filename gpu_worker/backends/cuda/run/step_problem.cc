@@ -13,7 +13,9 @@
 #include "gpu_worker/backends/cuda/offers/forms.h"
 #include "gpu_worker/backends/cuda/offers/operands.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
+#include "optimizer/kernels/concat_pieces.h"
 #include "optimizer/kernels/strided_view.h"
+#include "optimizer/plan/check_parts.h"
 
 namespace plait::cuda {
 namespace {
@@ -28,8 +30,8 @@ absl::Status CheckNoParts(const Plan& plan, const Step& step) {
   for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
     for (const int value : *values) {
       if (plan.values[value].first_channel < 0) continue;
-      return absl::UnimplementedError(
-          "a value is a part of another one, and problems of the cuda backend have no strides");
+      return absl::UnimplementedError(absl::StrCat("a value is a part of another one, where ",
+                                                   step.kernel.family, " takes none"));
     }
   }
   return absl::OkStatus();
@@ -37,6 +39,7 @@ absl::Status CheckNoParts(const Plan& plan, const Step& step) {
 
 absl::StatusOr<StepProblem> ViewStep(const plait::Graph& graph, const Plan& plan,
                                      const Step& step) {
+  PLAIT_RETURN_IF_ERROR(CheckNoParts(plan, step));
   const plait::Kernel& kernel = step.kernel;
   if (step.inputs.size() != 1 || step.outputs.size() != 1 ||
       !KeepsBytes(graph, kernel.nodes, kernel.input_formats[0], kernel.output_formats[0])) {
@@ -48,6 +51,7 @@ absl::StatusOr<StepProblem> ViewStep(const plait::Graph& graph, const Plan& plan
 
 absl::StatusOr<StepProblem> HostStep(const plait::Graph& graph, const Plan& plan,
                                      const Step& step) {
+  PLAIT_RETURN_IF_ERROR(CheckNoParts(plan, step));
   const auto is_plain = [&](int value) { return plan.values[value].format == Format::kPlain; };
   if (step.kernel.nodes.size() != 1 || graph.node(step.kernel.nodes[0]).op == OpKind::kOpaque ||
       !std::all_of(step.inputs.begin(), step.inputs.end(), is_plain) ||
@@ -73,9 +77,10 @@ class OperandCheck {
   OperandCheck(const plait::Graph& graph, const Plan& plan, const Step& step)
       : graph_(graph), plan_(plan), step_(step) {}
 
-  // An operand of `count` elements that `reads` takes, or none where the problem has none.
+  // An operand of `count` elements that `reads` takes, or none where the problem has none. `pitch`
+  // is null where a part of another image is none that could be read.
   absl::Status Check(const OperandValue& operand, int64_t count, ElementCheck reads,
-                     int64_t* alignment) const {
+                     int64_t* alignment, PixelPitch* pitch) const {
     if (!operand.present()) return count == 0 ? absl::OkStatus() : Refuse(step_);
     const TensorType& type =
         operand.constant != nullptr ? operand.constant->type() : graph_.type(operand.tensor);
@@ -84,10 +89,19 @@ class OperandCheck {
         count > elements - operand.offset) {
       return Refuse(step_);
     }
-    *alignment = std::min(*alignment, AlignmentAt(operand.offset * BytesOf(type.dtype)));
-    if (operand.tensor == kNoTensor) return absl::OkStatus();
-    const int value = InputValueOf(plan_, step_, operand.tensor);
-    if (value < 0 || plan_.values[value].format != operand.format) return Refuse(step_);
+    int64_t offset = operand.offset;
+    if (operand.tensor != kNoTensor) {
+      const int value = InputValueOf(plan_, step_, operand.tensor);
+      if (value < 0 || plan_.values[value].format != operand.format) return Refuse(step_);
+      const PixelPitch lies = PitchOf(graph_, plan_, value);
+      // A piece of a part, or one that is read as what it is not.
+      if (!lies.is_dense() && (pitch == nullptr || offset != 0 || count != elements)) {
+        return Refuse(step_);
+      }
+      if (!lies.is_dense()) *pitch = lies;
+      offset += OffsetOf(plan_, value);
+    }
+    *alignment = std::min(*alignment, AlignmentAt(offset * BytesOf(type.dtype)));
     return absl::OkStatus();
   }
 
@@ -102,7 +116,8 @@ absl::Status CheckOperands(const plait::Graph& graph, const Plan& plan, const St
   const KernelProblem& problem = work->problem;
   const ProblemShape& shape = work->shape;
   const OperandCheck operands(graph, plan, step);
-  OperandAlignment& alignment = work->alignment;
+  OperandAlignment& alignment = work->places.alignment;
+  OperandPitches& pitches = work->places.pitches;
   if (problem.inputs.size() != shape.inputs.size() ||
       problem.outputs.size() != shape.outputs.size() ||
       step.outputs.size() != shape.outputs.size()) {
@@ -116,26 +131,73 @@ absl::Status CheckOperands(const plait::Graph& graph, const Plan& plan, const St
     const auto reads = [&](DataType dtype) {
       return (any_alike ? MovedAs(dtype) : ElementTypeOf(dtype)) == type;
     };
-    PLAIT_RETURN_IF_ERROR(
-        operands.Check(problem.inputs[i], shape.inputs[i], reads, &alignment.inputs));
+    pitches.inputs.emplace_back();
+    PLAIT_RETURN_IF_ERROR(operands.Check(problem.inputs[i], shape.inputs[i], reads,
+                                         &alignment.inputs, &pitches.inputs.back()));
   }
-  const std::tuple<const OperandValue*, int64_t, int64_t*> others[] = {
-      {&problem.weights, shape.weights, &alignment.weights},
-      {&problem.second_weights, shape.second_weights, &alignment.weights},
-      {&problem.bias, shape.bias, &alignment.bias},
-      {&problem.second_bias, shape.second_bias, &alignment.bias},
-      {&problem.residual, shape.residual, &alignment.residual}};
-  for (const auto& [operand, count, least] : others) {
-    PLAIT_RETURN_IF_ERROR(operands.Check(*operand, count, IsFloat32, least));
+  const std::tuple<const OperandValue*, int64_t, int64_t*, PixelPitch*> others[] = {
+      {&problem.weights, shape.weights, &alignment.weights, nullptr},
+      {&problem.second_weights, shape.second_weights, &alignment.weights, nullptr},
+      {&problem.bias, shape.bias, &alignment.bias, nullptr},
+      {&problem.second_bias, shape.second_bias, &alignment.bias, nullptr},
+      {&problem.residual, shape.residual, &alignment.residual, &pitches.residual}};
+  for (const auto& [operand, count, least, pitch] : others) {
+    PLAIT_RETURN_IF_ERROR(operands.Check(*operand, count, IsFloat32, least, pitch));
   }
   for (size_t i = 0; i < shape.outputs.size(); ++i) {
-    const TensorType& type = graph.type(plan.values[step.outputs[i]].tensor);
+    const int value = step.outputs[i];
+    const TensorType& type = graph.type(plan.values[value].tensor);
     const auto written = moves ? MovedAs(type.dtype) : ElementTypeOf(type.dtype);
     if (written != OutputType(problem.problem) || type.elements() != shape.outputs[i]) {
       return Refuse(step);
     }
+    pitches.outputs.push_back(PitchOf(graph, plan, value));
+    alignment.outputs =
+        std::min(alignment.outputs, AlignmentAt(OffsetOf(plan, value) * BytesOf(type.dtype)));
   }
   return absl::OkStatus();
+}
+
+// So that equal operands are told alike.
+void DropDensePitches(OperandPitches* pitches) {
+  for (std::vector<PixelPitch>* of : {&pitches->inputs, &pitches->outputs}) {
+    while (!of->empty() && of->back().is_dense()) of->pop_back();
+  }
+}
+
+// Of a Concat some of whose pieces lie in the result already: what copies the others there.
+void LeaveOutPieces(const plait::Graph& graph, const Plan& plan, const Step& step,
+                    StepProblem* work) {
+  const std::vector<ConcatPiece> pieces = ConcatPiecesOf(graph, step.kernel);
+  const std::vector<ConcatPiece> copied = CopiedPieces(plan, graph, step);
+  if (pieces.size() == copied.size()) return;
+  if (copied.empty()) {
+    *work = {.kind = StepProblem::Kind::kNothing};
+    return;
+  }
+  const auto whole = std::get<MovementProblem>(work->problem.problem);
+  const std::vector<OperandValue> inputs = std::move(work->problem.inputs);
+  const OperandPitches pitches = std::exchange(work->places.pitches, {});
+  const TensorId result = plan.values[step.outputs[0]].tensor;
+  const int64_t pitch =
+      pitches.output(0).is_dense() ? graph.type(result).shape[1] : pitches.output(0).pitch;
+  MovementProblem copy{.kind = MovementProblem::Kind::kCopy, .type = whole.type};
+  work->problem.inputs.clear();
+  for (size_t i = 0, next = 0; i < pieces.size() && next < copied.size(); ++i) {
+    // Both are in the order of the node's inputs.
+    if (pieces[i].first_channel != copied[next].first_channel) continue;
+    ++next;
+    copy.inputs.push_back(whole.inputs[i]);
+    work->problem.inputs.push_back(inputs[i]);
+    work->places.pitches.inputs.push_back(pitches.input(i));
+    work->places.pitches.outputs.push_back({.channels = whole.inputs[i][1], .pitch = pitch});
+    work->output_offsets.push_back(pieces[i].first_channel);
+    work->places.alignment.outputs =
+        std::min(work->places.alignment.outputs,
+                 AlignmentAt((OffsetOf(plan, step.outputs[0]) + pieces[i].first_channel) *
+                             BytesOf(graph.type(result).dtype)));
+  }
+  work->problem.problem = std::move(copy);
 }
 
 }  // namespace
@@ -153,6 +215,20 @@ int InputValueOf(const Plan& plan, const Step& step, TensorId tensor) {
   return -1;
 }
 
+PixelPitch PitchOf(const plait::Graph& graph, const Plan& plan, int value) {
+  const Value& part = plan.values[value];
+  if (part.first_channel < 0) return {};
+  const auto channels = [&](TensorId tensor) { return graph.type(tensor).shape[1]; };
+  const int64_t own = channels(part.tensor);
+  const int64_t all = channels(plan.values[part.alias_of].tensor);
+  // One that has all of them lies as its whole does.
+  return own == all ? PixelPitch() : PixelPitch{.channels = own, .pitch = all};
+}
+
+int64_t OffsetOf(const Plan& plan, int value) {
+  return std::max<int64_t>(plan.values[value].first_channel, 0);
+}
+
 int RootOf(const Plan& plan, int value) {
   while (plan.values[value].alias_of >= 0) value = plan.values[value].alias_of;
   return value;
@@ -160,7 +236,6 @@ int RootOf(const Plan& plan, int value) {
 
 absl::StatusOr<StepProblem> StepProblemOf(const plait::Graph& graph, const Plan& plan,
                                           const Step& step) {
-  PLAIT_RETURN_IF_ERROR(CheckNoParts(plan, step));
   const plait::Kernel& kernel = step.kernel;
   if (kernel.family == kViewFamily) return ViewStep(graph, plan, step);
   if (kernel.family == kHostFamily) return HostStep(graph, plan, step);
@@ -182,6 +257,11 @@ absl::StatusOr<StepProblem> StepProblemOf(const plait::Graph& graph, const Plan&
                    .narrow = IsNarrowForm(kernel.variant)};
   PLAIT_ASSIGN_OR_RETURN(work.shape, ToStatusOr(ShapeOf(work.problem.problem)));
   PLAIT_RETURN_IF_ERROR(CheckOperands(graph, plan, step, &work));
+  DropDensePitches(&work.places.pitches);
+  if (ConcatPiecesOf(graph, kernel).empty()) return work;
+  LeaveOutPieces(graph, plan, step, &work);
+  if (work.kind != StepProblem::Kind::kLaunch) return work;
+  PLAIT_ASSIGN_OR_RETURN(work.shape, ToStatusOr(ShapeOf(work.problem.problem)));
   return work;
 }
 

@@ -16,6 +16,8 @@ namespace plait::cuda {
 namespace {
 
 constexpr uint64_t kSeed = 1;
+// As four of them a NaN, as two in half precision, too.
+constexpr std::byte kUnwritten{0xff};
 // In turn, so that a clock that moves hits all alike; odd, so that the median is a sample.
 constexpr int kRounds = 5;
 // Of one graph: enough to choose finalists by.
@@ -40,6 +42,8 @@ class Bench {
   Status Upload() {
     const HostOperands& host = trial_.operands;
     const Precision precision = step_.problem.precision;
+    const OperandPitches& pitches = step_.places.pitches;
+    const int64_t element = ElementBytes(precision);
     for (size_t i = 0; i < host.inputs.size(); ++i) {
       const bool indices = i == 1 && !host.indices.empty();
       std::vector<std::byte> bytes = ToStorage(host.inputs[i], precision);
@@ -47,6 +51,7 @@ class Bench {
         bytes.resize(host.indices.size() * sizeof(int64_t));
         std::memcpy(bytes.data(), host.indices.data(), bytes.size());
       }
+      bytes = Spread(bytes, pitches.input(i), element);
       operands_.inputs.push_back(nullptr);
       PLAIT_CUDA_RETURN_IF_ERROR(Put(bytes, &operands_.inputs.back()));
     }
@@ -54,13 +59,15 @@ class Bench {
         {&host.weights, &operands_.weights},
         {&host.second_weights, &operands_.second_weights},
         {&host.bias, &operands_.bias},
-        {&host.second_bias, &operands_.second_bias},
-        {&host.residual, &operands_.residual}};
+        {&host.second_bias, &operands_.second_bias}};
     for (const auto& [values, place] : others) {
       PLAIT_CUDA_RETURN_IF_ERROR(Put(ToStorage(*values, precision), place));
     }
-    for (const int64_t count : step_.shape.outputs) {
-      const Result<void*> output = Take(static_cast<size_t>(count * ElementBytes(precision)));
+    PLAIT_CUDA_RETURN_IF_ERROR(
+        Put(Spread(ToStorage(host.residual, precision), pitches.residual, element),
+            &operands_.residual));
+    for (size_t i = 0; i < step_.shape.outputs.size(); ++i) {
+      const Result<void*> output = Take(OutputBytes(i));
       if (!output.ok()) return output.error();
       operands_.outputs.push_back(output.value());
     }
@@ -94,8 +101,8 @@ class Bench {
   // Launches once and compares. Errors: kUnsupported for wrong results; those of the launch.
   Status TryOut(Candidate* candidate) {
     for (size_t i = 0; i < operands_.outputs.size(); ++i) {
-      PLAIT_CUDA_RETURN_IF_ERROR(
-          device_.runtime->Fill(operands_.outputs[i], 0xff, OutputBytes(i), device_.stream));
+      PLAIT_CUDA_RETURN_IF_ERROR(device_.runtime->Fill(
+          operands_.outputs[i], std::to_integer<int>(kUnwritten), OutputBytes(i), device_.stream));
     }
     PLAIT_CUDA_RETURN_IF_ERROR(candidate->Launch(operands_, device_.stream));
     std::vector<std::vector<float>> outputs;
@@ -103,7 +110,13 @@ class Bench {
       std::vector<std::byte> bytes(OutputBytes(i));
       PLAIT_CUDA_RETURN_IF_ERROR(device_.staging->Download(bytes.data(), operands_.outputs[i],
                                                            bytes.size(), device_.stream));
-      outputs.push_back(FromStorage(bytes.data(), static_cast<size_t>(step_.shape.outputs[i]),
+      const PixelPitch pitch = step_.places.pitches.output(i);
+      const int64_t element = ElementBytes(step_.problem.precision);
+      if (!GapsAre(kUnwritten, bytes, pitch, element)) {
+        return Error{ErrorCode::kUnsupported, candidate->name() + ": writes beside its pixels"};
+      }
+      const std::vector<std::byte> dense = Collect(bytes, pitch, element);
+      outputs.push_back(FromStorage(dense.data(), static_cast<size_t>(step_.shape.outputs[i]),
                                     step_.problem.precision));
     }
     const Difference difference = Compare(trial_.reference, outputs, step_.problem.precision);
@@ -115,7 +128,8 @@ class Bench {
 
  private:
   size_t OutputBytes(size_t output) const {
-    return static_cast<size_t>(step_.shape.outputs[output] * ElementBytes(step_.problem.precision));
+    const int64_t count = step_.places.pitches.output(output).SpanOf(step_.shape.outputs[output]);
+    return static_cast<size_t>(count * ElementBytes(step_.problem.precision));
   }
 
   Result<void*> Take(size_t bytes) {

@@ -9,7 +9,7 @@ namespace plait {
 // left out, since their errors are measured on a device, and there is none.
 std::unique_ptr<KernelCatalog> NewModelCatalog(const DeviceDescription& /*device*/,
                                                const CatalogOptions& /*options*/) {
-  return std::make_unique<cuda::CudaCatalog>(cuda::CudaCatalog::Options{.parts = true});
+  return std::make_unique<cuda::CudaCatalog>(cuda::CudaCatalog::Options());
 }
 
 }  // namespace plait

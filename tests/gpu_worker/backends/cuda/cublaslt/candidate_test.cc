@@ -293,13 +293,13 @@ TEST(CublasLtLibraryTest, AcceptsTheDescriptorsOfEveryProduct) {
 
 TEST(CublasLtSourceTest, SaysThatItNeedsADevice) {
   const auto candidates = kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw,
-                                                    OperandAlignment(), DescribeH200());
+                                                    OperandPlaces(), DescribeH200());
   ASSERT_FALSE(candidates.ok());
   EXPECT_EQ(candidates.error().code, ErrorCode::kUnavailable);
   CudaDevice claimed = DescribeH200();
   claimed.present = true;
   const auto listed = kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw,
-                                                OperandAlignment(), claimed);
+                                                OperandPlaces(), claimed);
   if (listed.ok()) {
     EXPECT_FALSE(listed.value().empty()) << "there is a device";
   } else {
@@ -321,8 +321,8 @@ TEST_F(CublasLtCandidateTest, ListsForTheAlignmentOfTheBias) {
 
 TEST(CublasLtSourceTest, HasNoEpilogueForABiasOfLessThan16Bytes) {
   const auto list = [](const OperandAlignment& alignment) {
-    return kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw, alignment,
-                                     DescribeH200());
+    return kCublasLtSource.enumerate(Gemm(), Precision::kFp16, MemoryLayout::kNchw,
+                                     {.alignment = alignment}, DescribeH200());
   };
   const auto narrow = list({.bias = 8});
   ASSERT_TRUE(narrow.ok());
@@ -339,7 +339,7 @@ TEST(CublasLtSourceTest, KnowsNothingBesideProducts) {
   for (const char* name : {"conv", "attention", "max_pool", "softmax", "matmul_bias_gelu"}) {
     const auto candidates =
         kCublasLtSource.enumerate(CudnnCaseProblem(name), Precision::kFp16, MemoryLayout::kNhwc,
-                                  OperandAlignment(), DescribeH200());
+                                  OperandPlaces(), DescribeH200());
     ASSERT_TRUE(candidates.ok()) << name << ": " << candidates.error().message;
     EXPECT_TRUE(candidates.value().empty()) << name;
   }
@@ -348,7 +348,7 @@ TEST(CublasLtSourceTest, KnowsNothingBesideProducts) {
 TEST(CublasLtSourceTest, RefusesHostileProblems) {
   for (const CudnnCase& hostile : HostileProblems()) {
     const auto candidates = kCublasLtSource.enumerate(
-        hostile.problem, Precision::kFp16, MemoryLayout::kNhwc, OperandAlignment(), DescribeH200());
+        hostile.problem, Precision::kFp16, MemoryLayout::kNhwc, OperandPlaces(), DescribeH200());
     ASSERT_FALSE(candidates.ok()) << hostile.name;
     EXPECT_EQ(candidates.error().code, ErrorCode::kInvalid) << hostile.name;
   }

@@ -138,7 +138,7 @@ TEST(CudnnSourceTest, RefusesHostileProblems) {
   for (const CudnnCase& hostile : HostileProblems()) {
     for (const auto layout : {MemoryLayout::kNchw, MemoryLayout::kNhwc}) {
       const auto candidates = kCudnnSource.enumerate(hostile.problem, Precision::kFp16, layout,
-                                                     OperandAlignment(), DescribeH200());
+                                                     OperandPlaces(), DescribeH200());
       ASSERT_FALSE(candidates.ok()) << hostile.name;
       EXPECT_EQ(candidates.error().code, ErrorCode::kInvalid) << hostile.name;
       EXPECT_FALSE(candidates.error().message.empty());
@@ -151,7 +151,7 @@ TEST(CudnnSourceTest, RefusesADeviceThatIsNotDescribed) {
     CudaDevice device = DescribeH200();
     device.json = json;
     const auto candidates = kCudnnSource.enumerate(CudnnCaseProblem("conv"), Precision::kFp16,
-                                                   MemoryLayout::kNhwc, OperandAlignment(), device);
+                                                   MemoryLayout::kNhwc, OperandPlaces(), device);
     EXPECT_FALSE(candidates.ok()) << json;
   }
 }
@@ -163,7 +163,7 @@ TEST(CudnnSourceTest, LargestProblemsGiveAListOrAnError) {
   conv.r = conv.s = 31;
   conv.pad = {15, 15, 15, 15};
   const auto candidates = kCudnnSource.enumerate(conv, Precision::kTf32, MemoryLayout::kNchw,
-                                                 OperandAlignment(), DescribeH200());
+                                                 OperandPlaces(), DescribeH200());
   if (!candidates.ok()) return;
   for (const auto& candidate : candidates.value()) {
     const Status status = candidate->Prepare();

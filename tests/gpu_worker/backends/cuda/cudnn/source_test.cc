@@ -36,9 +36,9 @@ std::string GoldenPath() {
 }
 
 // What cuDNN lists for a problem on an H200 that is not there.
-Candidates List(const Problem& problem, Precision precision, MemoryLayout layout) {
-  auto candidates =
-      kCudnnSource.enumerate(problem, precision, layout, OperandAlignment(), DescribeH200());
+Candidates List(const Problem& problem, Precision precision, MemoryLayout layout,
+                const OperandPlaces& places = {}) {
+  auto candidates = kCudnnSource.enumerate(problem, precision, layout, places, DescribeH200());
   EXPECT_TRUE(candidates.ok()) << candidates.error().message;
   return candidates.ok() ? std::move(candidates).value() : Candidates();
 }
@@ -69,6 +69,38 @@ std::string Summary(const CudnnCase& known, Precision precision, MemoryLayout la
        << precompiled << " precompiled, " << at_run_time << " compiled at run time, " << built
        << " built";
   return line.str();
+}
+
+// Images that are parts of others, as those of concatenations are, cost no engine that is compiled
+// already. Only a residual has to lie as the output does.
+TEST_F(CudnnCandidatesTest, ConvolutionsOfPartsHaveTheEnginesOfDenseOnes) {
+  for (const char* name : {"conv", "conv_bias_relu", "conv_1x1_bias_relu",
+                           "conv_residual_bias_relu", "conv_bias_relu6"}) {
+    const Problem problem = CudnnCaseProblem(name);
+    const auto& conv = std::get<ConvProblem>(problem);
+    OperandPlaces parts;
+    parts.pitches = {.inputs = {{conv.c, conv.c + 64}}, .outputs = {{conv.k, 2 * conv.k}}};
+    for (const Precision precision : {Precision::kStrict, Precision::kTf32}) {
+      const auto built = [&](const OperandPlaces& places) {
+        int count = 0;
+        for (const auto& candidate : List(problem, precision, MemoryLayout::kNhwc, places)) {
+          count += !IsRuntimeCompiled(*candidate) && candidate->Prepare().ok() ? 1 : 0;
+        }
+        return count;
+      };
+      if (conv.residual) {
+        parts.pitches.residual = {};
+        EXPECT_EQ(built(parts), 0);
+        parts.pitches.residual = parts.pitches.outputs[0];
+      }
+      EXPECT_GE(built(parts), 1) << name;
+      EXPECT_EQ(built(parts), built({})) << name << " " << PrecisionName(precision);
+    }
+  }
+  // Pools of parts are generated kernels.
+  EXPECT_TRUE(List(CudnnCaseProblem("max_pool"), Precision::kStrict, MemoryLayout::kNhwc,
+                   {.pitches = {.inputs = {{64, 128}}}})
+                  .empty());
 }
 
 TEST_F(CudnnCandidatesTest, AreThoseOfTheGoldenFile) {

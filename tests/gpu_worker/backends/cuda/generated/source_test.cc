@@ -32,7 +32,7 @@ class GeneratedSourceTest : public testing::Test {
 
   Candidates List(const Problem& problem) {
     auto candidates = kGeneratedSource.enumerate(problem, Precision::kFp16, MemoryLayout::kNchw,
-                                                 OperandAlignment(), device_);
+                                                 OperandPlaces(), device_);
     EXPECT_TRUE(candidates.ok()) << candidates.error().message;
     return candidates.ok() ? std::move(candidates).value() : Candidates();
   }
@@ -156,15 +156,16 @@ TEST_F(GeneratedSourceTest, VectorsAreNoWiderThanTheOperandsAlignment) {
                {8, "generated/elementwise/v4"},
                {2, "generated/elementwise/v1"}};
   for (const auto& c : cases) {
-    const auto candidates = kGeneratedSource.enumerate(large, Precision::kFp16, MemoryLayout::kNchw,
-                                                       {.outputs = c.alignment}, device_);
+    const auto candidates =
+        kGeneratedSource.enumerate(large, Precision::kFp16, MemoryLayout::kNchw,
+                                   {.alignment = {.outputs = c.alignment}}, device_);
     ASSERT_TRUE(candidates.ok());
     EXPECT_EQ(candidates.value().front()->name(), c.widest) << c.alignment;
   }
-  EXPECT_FALSE(
-      kGeneratedSource
-          .enumerate(kRelu, Precision::kStrict, MemoryLayout::kNchw, {.outputs = 2}, device_)
-          .ok())
+  EXPECT_FALSE(kGeneratedSource
+                   .enumerate(kRelu, Precision::kStrict, MemoryLayout::kNchw,
+                              {.alignment = {.outputs = 2}}, device_)
+                   .ok())
       << "less than an element";
 }
 
@@ -182,7 +183,7 @@ TEST_F(GeneratedSourceTest, RefusesOperandsThatAreNotAlignedAsWasTold) {
 TEST_F(GeneratedSourceTest, APresentDeviceHasARuntime) {
   device_.runtime = nullptr;
   const auto candidates = kGeneratedSource.enumerate(kRelu, Precision::kFp16, MemoryLayout::kNchw,
-                                                     OperandAlignment(), device_);
+                                                     OperandPlaces(), device_);
   ASSERT_FALSE(candidates.ok());
   EXPECT_EQ(candidates.error().code, ErrorCode::kInvalid);
 }

@@ -51,7 +51,7 @@ constexpr char kOfOneTensor[] = R"(graph {
 
 // The only kernel of the whole attention.
 absl::StatusOr<Kernel> AttentionIn(const Graph& graph) {
-  const CudaCatalog catalog({.tf32 = true, .parts = true});
+  const CudaCatalog catalog({.tf32 = true});
   for (NodeId node = 0; node < graph.node_count(); ++node) {
     for (const Kernel& kernel : catalog.KernelsAt(graph, node, true)) {
       if (kernel.family == "attention") return kernel;

@@ -24,7 +24,7 @@ class CudaCatalogTest : public testing::Test {
 };
 
 TEST_F(CudaCatalogTest, ProductsHaveALessExactFormWhereItsErrorsCanBeMeasured) {
-  const CudaCatalog catalog({.tf32 = true, .parts = true});
+  const CudaCatalog catalog({.tf32 = true});
   Kernel kernel = catalog.KernelsAt(graph_, 0, false).front();
   EXPECT_EQ(kernel.variant, "strict/auto");
   EXPECT_FALSE(catalog.NeedsAdmission(kernel));

@@ -344,7 +344,7 @@ class ProblemOfKernelTest : public testing::TestWithParam<OfferCase> {};
 TEST_P(ProblemOfKernelTest, WhatIsOfferedIsWhatItsNodesSay) {
   const absl::StatusOr<Graph> graph = ParseTypedGraph(GetParam().graph);
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const CudaCatalog catalog({.tf32 = true, .parts = true});
+  const CudaCatalog catalog({.tf32 = true});
   std::set<std::string> offered;
   for (NodeId node = 0; node < graph->node_count(); ++node) {
     for (const Kernel& kernel : catalog.KernelsAt(*graph, node, true)) {
