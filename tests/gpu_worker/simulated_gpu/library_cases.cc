@@ -141,11 +141,34 @@ void AppendImages(std::vector<LibraryCase>* cases) {
   }
 }
 
+// Images that are parts of others, some aligned to their elements alone.
+void AppendParts(std::vector<LibraryCase>* cases) {
+  ConvProblem pointwise = {.n = 2, .c = 16, .h = 5, .w = 7, .k = 8, .bias = true};
+  ConvProblem with_residual = pointwise;
+  with_residual.residual = true;
+  for (const Precision precision : {Precision::kStrict, Precision::kFp16}) {
+    for (const auto& [name, conv] : {std::pair("conv_of_parts", Conv()),
+                                     {"pointwise_of_parts", pointwise},
+                                     {"pointwise_with_residual_of_parts", with_residual}}) {
+      for (const int64_t apart : {16, 3}) {
+        const cuda::PixelPitch in{conv.c, conv.c + apart}, out{conv.k, conv.k + apart};
+        LibraryCase parts{name, conv, precision, MemoryLayout::kNhwc};
+        parts.pitches = {.inputs = {in}, .outputs = {out}};
+        if (conv.residual) parts.pitches.residual = out;
+        const int64_t bytes = apart * cuda::ElementBytes(precision);
+        parts.alignment.inputs = parts.alignment.outputs = bytes & -bytes;
+        cases->push_back(std::move(parts));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<LibraryCase> LibraryCases() {
   std::vector<LibraryCase> cases;
   AppendImages(&cases);
+  AppendParts(&cases);
   for (const Precision precision : kPrecisions) {
     for (const auto& [name, gemm] : Gemms()) cases.push_back({name, gemm, precision});
     for (const auto& [name, attention] : Attentions()) {

@@ -56,7 +56,7 @@ void LibraryDevice::Free() {
 cuda::Result<std::vector<std::unique_ptr<cuda::Candidate>>> LibraryDevice::Ask(
     const cuda::CandidateSource& source, const LibraryCase& problem) const {
   return source.enumerate(problem.problem, problem.precision, problem.layout,
-                          {.alignment = problem.alignment}, device_);
+                          {.alignment = problem.alignment, .pitches = problem.pitches}, device_);
 }
 
 std::vector<std::unique_ptr<cuda::Candidate>> LibraryDevice::List(
@@ -76,9 +76,10 @@ void* LibraryDevice::Allocate(size_t bytes, int64_t alignment_bytes) {
 }
 
 void* LibraryDevice::Place(const std::vector<float>& values, const LibraryCase& problem,
-                           int64_t alignment_bytes) {
+                           int64_t alignment_bytes, const cuda::PixelPitch& pitch) {
   if (values.empty()) return nullptr;
-  const std::vector<std::byte> bytes = cuda::ToStorage(values, problem.precision);
+  const std::vector<std::byte> bytes = cuda::Spread(cuda::ToStorage(values, problem.precision),
+                                                    pitch, cuda::ElementBytes(problem.precision));
   void* to = Allocate(bytes.size(), alignment_bytes);
   auto staging = cuda::Staging::Make(&runtime_, kStagingBytes);
   PLAIT_CHECK(staging.ok());
@@ -93,16 +94,20 @@ LibraryOperands LibraryDevice::Upload(const LibraryCase& problem, size_t workspa
   LibraryOperands operands;
   operands.host = cuda::MakeHostOperands(problem.problem, shape.value(), problem.precision, seed);
   const cuda::OperandAlignment& alignment = problem.alignment;
-  for (const std::vector<float>& input : operands.host.inputs) {
-    operands.device.inputs.push_back(Place(input, problem, alignment.inputs));
+  const cuda::OperandPitches& pitches = problem.pitches;
+  for (size_t i = 0; i < operands.host.inputs.size(); ++i) {
+    operands.device.inputs.push_back(
+        Place(operands.host.inputs[i], problem, alignment.inputs, pitches.input(i)));
   }
   operands.device.weights = Place(operands.host.weights, problem, alignment.weights);
   operands.device.bias = Place(operands.host.bias, problem, alignment.bias);
-  operands.device.residual = Place(operands.host.residual, problem, alignment.residual);
+  operands.device.residual =
+      Place(operands.host.residual, problem, alignment.residual, pitches.residual);
   for (const int64_t count : shape.value().outputs) {
+    const int64_t span = pitches.output(operands.output_counts.size()).SpanOf(count);
     operands.output_counts.push_back(static_cast<size_t>(count));
-    const auto bytes = static_cast<size_t>(count * cuda::ElementBytes(problem.precision));
-    operands.device.outputs.push_back(Allocate(bytes, alignment.outputs));
+    operands.device.outputs.push_back(Allocate(
+        static_cast<size_t>(span * cuda::ElementBytes(problem.precision)), alignment.outputs));
   }
   operands.workspace_bytes = workspace_bytes;
   if (workspace_bytes > 0) operands.device.workspace = Allocate(workspace_bytes);
@@ -116,10 +121,15 @@ cuda::Result<std::vector<std::vector<float>>> LibraryDevice::Download(
   if (!staging.ok()) return staging.error();
   for (size_t i = 0; i < operands.output_counts.size(); ++i) {
     const size_t count = operands.output_counts[i];
-    std::vector<std::byte> bytes(count *
-                                 static_cast<size_t>(cuda::ElementBytes(problem.precision)));
-    PLAIT_CUDA_RETURN_IF_ERROR(
-        staging.value()->Download(bytes.data(), operands.device.outputs[i], bytes.size(), stream_));
+    const auto element = static_cast<size_t>(cuda::ElementBytes(problem.precision));
+    // What lies between pixels nobody has written.
+    const cuda::PixelPitch pitch = problem.pitches.output(i);
+    const size_t run = element * (pitch.is_dense() ? count : static_cast<size_t>(pitch.channels));
+    std::vector<std::byte> bytes(count * element);
+    const auto* from = static_cast<const std::byte*>(operands.device.outputs[i]);
+    for (size_t at = 0; at < bytes.size(); at += run, from += pitch.pitch * element) {
+      PLAIT_CUDA_RETURN_IF_ERROR(staging.value()->Download(bytes.data() + at, from, run, stream_));
+    }
     outputs.push_back(cuda::FromStorage(bytes.data(), count, problem.precision));
   }
   return outputs;

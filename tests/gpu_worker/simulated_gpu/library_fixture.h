@@ -13,13 +13,14 @@
 
 namespace plait::simulated_gpu {
 
-// A problem with its precision, layout and alignment, as a source of candidates takes it.
+// A problem with its precision and how its operands lie, as a source of candidates takes it.
 struct LibraryCase {
   std::string name;
   cuda::Problem problem;
   cuda::Precision precision = cuda::Precision::kStrict;
   cuda::MemoryLayout layout = cuda::MemoryLayout::kNchw;
   cuda::OperandAlignment alignment = {};
+  cuda::OperandPitches pitches = {};
 };
 
 // The operands of one problem on the device.
@@ -63,8 +64,8 @@ class LibraryDevice {
   void Free();
 
  private:
-  void* Place(const std::vector<float>& values, const LibraryCase& problem,
-              int64_t alignment_bytes);
+  void* Place(const std::vector<float>& values, const LibraryCase& problem, int64_t alignment_bytes,
+              const cuda::PixelPitch& pitch = {});
 
   cuda::DriverRuntime runtime_;
   cuda::Stream stream_ = nullptr;

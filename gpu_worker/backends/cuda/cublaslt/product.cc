@@ -113,10 +113,16 @@ std::optional<CublasLtProduct> Describe(const ConvProblem& problem, MemoryLayout
 }  // namespace
 
 std::optional<CublasLtProduct> DescribeProduct(const Problem& problem, Precision precision,
-                                               MemoryLayout layout) {
+                                               MemoryLayout layout, const OperandPitches& pitches) {
   std::optional<CublasLtProduct> product;
-  if (const auto* gemm = std::get_if<GemmProblem>(&problem)) product = Describe(*gemm);
-  if (const auto* conv = std::get_if<ConvProblem>(&problem)) product = Describe(*conv, layout);
+  const auto* gemm = std::get_if<GemmProblem>(&problem);
+  if (gemm != nullptr && pitches.are_dense()) product = Describe(*gemm);
+  if (const auto* conv = std::get_if<ConvProblem>(&problem)) {
+    if (conv->residual && pitches.residual != pitches.output(0)) return std::nullopt;
+    product = Describe(*conv, layout);
+    if (product && !pitches.input(0).is_dense()) product->b.leading = pitches.input(0).pitch;
+    if (product && !pitches.output(0).is_dense()) product->d.leading = pitches.output(0).pitch;
+  }
   if (product) SetTypes(precision, &*product);
   return product;
 }

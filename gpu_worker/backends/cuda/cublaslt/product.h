@@ -42,9 +42,11 @@ struct CublasLtProduct {
 // in kNhwc, and in kNchw if it has no bias. Nothing for other problems and for activations that no
 // epilogue computes. cuBLASLt's GELU is the tanh form only.
 // In kNchw a bias would have to run along the columns of d, which no epilogue does.
-// REQUIRES: ShapeOf() accepts `problem`.
+// Pixels that lie apart are columns that do; nothing for a residual that lies otherwise than d.
+// REQUIRES: ShapeOf() accepts `problem`; pitches are of images in kNhwc.
 std::optional<CublasLtProduct> DescribeProduct(const Problem& problem, Precision precision,
-                                               MemoryLayout layout);
+                                               MemoryLayout layout,
+                                               const OperandPitches& pitches = {});
 
 // Where a matrix lies.
 // Null when `operands` has no such matrix.

@@ -20,9 +20,10 @@ Result<Candidates> EnumerateCublasLt(const Problem& problem, Precision precision
   const OperandAlignment& alignment = places.alignment;
   if (Result<ProblemShape> shape = ShapeOf(problem); !shape.ok()) return shape.error();
   PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(alignment, precision));
-  const std::optional<CublasLtProduct> product = DescribeProduct(problem, precision, layout);
+  const std::optional<CublasLtProduct> product =
+      DescribeProduct(problem, precision, layout, places.pitches);
   // Not an error: another source may have candidates.
-  if (!product || !places.pitches.are_dense()) return Candidates();
+  if (!product) return Candidates();
   if (product->bias && alignment.bias < kBiasAlignmentBytes) return Candidates();
   // cublasLtCreate fails without a GPU, and the heuristic wants a handle.
   if (!device.present) {
