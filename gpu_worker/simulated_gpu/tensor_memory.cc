@@ -119,20 +119,19 @@ absl::Status CheckAligned(const TensorPlace& place) {
                                                     place.alignment_bytes));
 }
 
-// Calls `run` with every range of elements that lie side by side, once.
+// Calls `run` with every range of elements that lie side by side. Ranges may overlap where rows do.
 void ForEachRun(const TensorPlace& place, const std::function<void(ByteRange)>& run) {
   std::vector<Dimension> dimensions = InMemoryOrder(place);
   const int64_t elements = RunElements(dimensions);
-  std::erase_if(dimensions,
-                [&](const Dimension& d) { return d.stride < elements; });  // inside of a run
+  // Walked are neither those inside of a run, nor those that repeat.
+  for (int64_t run_size = 1; run_size < elements; dimensions.pop_back()) {
+    run_size *= dimensions.back().size;
+  }
+  std::erase_if(dimensions, [](const Dimension& dimension) { return dimension.stride == 0; });
   Walk(dimensions, [&](int64_t offset, int64_t) {
     const uint64_t begin = place.address + static_cast<uint64_t>(offset * BytesOf(place.type));
     run({begin, begin + static_cast<uint64_t>(elements * BytesOf(place.type))});
   });
-}
-
-absl::Status NameOperand(const absl::Status& status, const TensorPlace& place) {
-  return Annotate(status, place.name);
 }
 
 }  // namespace
@@ -191,7 +190,7 @@ absl::StatusOr<std::vector<double>> ReadTensor(const TensorPlace& place, DeviceM
     values[static_cast<size_t>(element)] =
         FromBytes(place.type, buffer.data() + (offset - begin) * bytes);
   });
-  if (!status.ok()) return NameOperand(status, place);
+  if (!status.ok()) return Annotate(status, place.name);
   return values;
 }
 
@@ -222,7 +221,7 @@ absl::Status WriteTensor(const TensorPlace& place, absl::Span<const double> valu
     filled = 0;
     status = memory->Write(place.address + static_cast<uint64_t>(begin * bytes), buffer);
   });
-  return status.ok() ? status : NameOperand(status, place);
+  return status.ok() ? status : Annotate(status, place.name);
 }
 
 }  // namespace plait::simulated_gpu

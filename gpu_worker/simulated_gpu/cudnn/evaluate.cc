@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gpu_worker/simulated_gpu/activations.h"
+#include "gpu_worker/simulated_gpu/half_floats.h"
 #include "gpu_worker/simulated_gpu/tensor_memory.h"
 
 // Elementwise operations and reductions, and whole graphs.
@@ -85,6 +86,14 @@ TensorValues Indices(int64_t axis, const Sizes& sizes) {
   return values;
 }
 
+// What is kept in 16 bits has lost the rest when the next operation reads it.
+void RoundTo(cudnnDataType_t type, TensorValues* values) {
+  for (double& value : *values) {
+    if (type == CUDNN_DATA_HALF) value = FromHalf(ToHalf(static_cast<float>(value)));
+    if (type == CUDNN_DATA_BFLOAT16) value = FromBfloat(ToBfloat(static_cast<float>(value)));
+  }
+}
+
 }  // namespace
 
 TensorValues Evaluate(const PointwiseOperation& pointwise, const std::vector<ShapedValues>& inputs,
@@ -128,10 +137,12 @@ void EvaluateGraph(const OperationGraph& graph, std::vector<TensorValues>* value
     for (const size_t input : operation.inputs) {
       inputs.push_back({graph.tensors[input].sizes, (*values)[input]});
     }
-    const Sizes& sizes = graph.tensors[operation.output].sizes;
-    (*values)[operation.output] =
-        std::visit([&](const auto& parameters) { return Evaluate(parameters, inputs, sizes); },
-                   operation.parameters);
+    const GraphTensor& output = graph.tensors[operation.output];
+    TensorValues& result = (*values)[operation.output];
+    result = std::visit(
+        [&](const auto& parameters) { return Evaluate(parameters, inputs, output.sizes); },
+        operation.parameters);
+    RoundTo(output.type, &result);
   }
 }
 

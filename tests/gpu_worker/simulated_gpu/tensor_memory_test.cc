@@ -1,5 +1,6 @@
 #include "gpu_worker/simulated_gpu/tensor_memory.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -48,6 +49,18 @@ TEST(TensorMemoryTest, TouchesItsElementsAlone) {
   AddWrites({.name = "y", .address = 0, .sizes = {2, 3, 4}, .strides = {12, 1, 3}}, &dense);
   ASSERT_EQ(dense.writes().size(), 1U);
   EXPECT_EQ(dense.writes()[0].end, 96U);
+}
+
+// Windows of four elements, each two behind the one before, of an operand that repeats.
+TEST(TensorMemoryTest, TouchesAllOfRowsThatOverlap) {
+  Touches touches;
+  AddReads({.name = "x", .address = 0, .sizes = {5, 3, 4}, .strides = {0, 2, 1}}, &touches);
+  uint64_t end = 0;
+  for (const ByteRange& read : touches.reads()) {
+    EXPECT_LE(read.begin, end);
+    end = std::max(end, read.end);
+  }
+  EXPECT_EQ(end, 32U);
 }
 
 TEST(TensorMemoryTest, RefusesWhatADeviceWouldDoByLuck) {
