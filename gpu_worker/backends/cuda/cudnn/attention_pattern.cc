@@ -40,7 +40,6 @@ AttentionTensors AddOperands(const AttentionProblem& problem, bool transposed_ke
 
 // scores where the key is not behind the query, minus infinity elsewhere.
 size_t AddCausalMask(size_t scores, CudnnGraph* graph) {
-  const CudnnTensor like = graph->tensors()[scores];
   // GEN_INDEX writes each element's place along an axis: 2 is the query, 3 the key.
   const size_t row = graph->AddPointwise({.mode = CUDNN_POINTWISE_GEN_INDEX, .axis = 2}, {scores});
   const size_t column =

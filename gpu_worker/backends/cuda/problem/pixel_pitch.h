@@ -24,8 +24,8 @@ struct PixelPitch {
 
 // Of the operands of a problem. Weights and biases are dense.
 struct OperandPitches {
-  std::vector<PixelPitch> inputs,
-      outputs;  // in the problem's order; those behind the end are dense
+  std::vector<PixelPitch> inputs;  // in the problem's order; those behind the end are dense
+  std::vector<PixelPitch> outputs;
   PixelPitch residual;
 
   PixelPitch input(size_t i) const { return i < inputs.size() ? inputs[i] : PixelPitch(); }
