@@ -29,6 +29,7 @@ LOADS = 3
 
 REFERENCE = "onnxruntime"
 PEERS = ("onnxruntime", "openvino")
+SESSION = "plait-session"
 
 
 class ModelFailure(Exception):
@@ -107,6 +108,11 @@ class ModelResult:
         peer, plait = self.better_peer(), self.row("plait")
         return self.ratios(peer, plait) if peer and plait and self.counted else None
 
+    def session_ratios(self):
+        """The better peer's time over that of plait's session in Python."""
+        peer, session = self.better_peer(), self.row(SESSION)
+        return self.ratios(peer, session) if peer and session and self.counted else None
+
     def noise_floor(self):
         """plait's time over that of plait, loaded beside it from the same file."""
         first, second = self.row("plait"), self.row("plait-again")
@@ -133,7 +139,7 @@ def _plait_digest(arguments):
 
 def _library_version(name):
     try:
-        return importlib.metadata.version(name)
+        return importlib.metadata.version("plait" if name == SESSION else name)
     except importlib.metadata.PackageNotFoundError:
         return None
 
@@ -144,7 +150,8 @@ def rows_for(path, arguments):
     baseline = _counterpart(path, arguments.baseline)
     rows = []
     for runtime in arguments.runtimes:
-        rows.append(Row(runtime, (optimized or path) if runtime == "plait" else path))
+        is_plait = runtime.startswith("plait")
+        rows.append(Row(runtime, (optimized or path) if is_plait else path))
         if runtime == "plait":
             rows.append(Row("plait-again", optimized or path))
             if baseline:
@@ -249,6 +256,8 @@ class Race:
             return None
 
     def _start(self, name):
+        if name == SESSION:
+            return participants.runtime(name, "plait", self.arguments)
         if name.startswith("plait"):
             return participants.plait(name, self.arguments)
         return participants.runtime(name, name.partition("+")[0], self.arguments)

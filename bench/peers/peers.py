@@ -11,7 +11,8 @@ it does.
 With --optimized FOLDER, plait times FOLDER/NAME.onnx (what `plait optimize` wrote) instead of the
 original, and ONNX Runtime times that file too, as onnxruntime+plait. With --baseline FOLDER, plait
 also times its baseline plan, one kernel per operator, as plait-baseline. plait-again is plait once
-more: what its ratio is away from 1 is noise.
+more: what its ratio is away from 1 is noise. plait-session, where --runtimes names it, is
+plait.InferenceSession of the wheel that is installed beside the peers, from Python as they are.
 
 Rounds in which the host took more than 1 % of the processor time, or the multiply-add yardstick
 moved by more than 3 %, do not count; rounds are added until the 95 % interval of the better peer's
@@ -52,7 +53,8 @@ def parse():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", type=pathlib.Path, metavar="MODEL.onnx")
     parser.add_argument("--runtimes", default=",".join(RUNTIMES),
-                        help=f"which take part ({','.join(RUNTIMES)})")
+                        help=f"which take part ({','.join(RUNTIMES)}); there is "
+                             f"{comparison.SESSION}, too")
     parser.add_argument("--optimized", type=pathlib.Path, metavar="FOLDER",
                         help="folder of plait's optimized files, named like the originals")
     parser.add_argument("--baseline", type=pathlib.Path, metavar="FOLDER",
@@ -83,9 +85,10 @@ def parse():
                         help="also write the results, by custom to bench/results/cpu/PROCESSOR")
     arguments = parser.parse_args()
     arguments.runtimes = arguments.runtimes.split(",")
-    unknown = set(arguments.runtimes) - set(RUNTIMES)
+    unknown = set(arguments.runtimes) - {*RUNTIMES, comparison.SESSION}
     if unknown:
-        parser.error(f"unknown runtime {sorted(unknown)[0]!r}; there are {', '.join(RUNTIMES)}")
+        parser.error(f"unknown runtime {sorted(unknown)[0]!r}; there are "
+                     f"{', '.join((*RUNTIMES, comparison.SESSION))}")
     for path in arguments.models:
         if not path.is_file():
             parser.error(f"no such file: {path}")

@@ -37,6 +37,10 @@ def _conclusions(result):
     if ratio:
         yield (f"the better peer ({result.better_peer().runtime}) / plait: {_interval(ratio)}, "
                f"{rounds.verdict(ratio['low'], ratio['high'])}")
+    session = ratio_figures(result.session_ratios())
+    if session:
+        yield (f"the better peer ({result.better_peer().runtime}) / plait-session: "
+               f"{_interval(session)}")
     noise = ratio_figures(result.noise_floor())
     if noise:
         yield f"plait / plait, the noise floor: {_interval(noise)}"
@@ -92,7 +96,12 @@ def summary(models):
     verdicts = [rounds.verdict(ratio["low"], ratio["high"]) for ratio in ratios]
     counts = ", ".join(f"{verdicts.count(name)} {name}" for name in
                        ("faster", "undecided", "slower"))
-    return f"the better peer / plait over {len(ratios)} models: {mean:.3f} (plait: {counts})"
+    line = f"the better peer / plait over {len(ratios)} models: {mean:.3f} (plait: {counts})"
+    sessions = [entry["session_ratio"]["median"] for entry in models if entry.get("session_ratio")]
+    if sessions:
+        mean = math.exp(statistics.fmean(map(math.log, sessions)))
+        line += f"\nthe better peer / plait-session over {len(sessions)} models: {mean:.3f}"
+    return line
 
 
 class Document:
@@ -148,6 +157,7 @@ class Document:
             "name": result.name, "digests": digests, "nodes": result.nodes,
             "better_peer": peer.runtime if peer else None,
             "peer_ratio": ratio_figures(result.peer_ratios()),
+            "session_ratio": ratio_figures(result.session_ratios()),
             "noise_floor": ratio_figures(result.noise_floor()),
             "rounds_dropped": len(result.rounds) - result.counted,
             "rounds": [dataclasses.asdict(entry) for entry in result.rounds],

@@ -2,6 +2,7 @@
 by which rounds count."""
 
 import contextlib
+import importlib.util
 import json
 import pathlib
 import shutil
@@ -107,6 +108,18 @@ def test_a_model_with_an_open_dimension_is_timed_at_the_size_asked_for(tmp_path)
         done, _, rows = compare(model, "--dynamic-size", 3, *options)
         assert done.returncode == 0, done.stdout + done.stderr
         assert rows["plait"]["latency_us_median"] > 0 and rows["plait"]["max_rel_error"] < 1e-4
+
+
+def test_a_session_of_python_takes_part_where_its_wheel_is_installed(model):
+    done, document, rows = compare(model, "--runtimes", "onnxruntime,plait,plait-session",
+                                   "--optimized", model.parent / "optimized")
+    row = rows["plait-session"]
+    if importlib.util.find_spec("plait") is None:
+        assert done.returncode == 1 and "No module named 'plait'" in row["failure"]
+        return
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert row["max_rel_error"] < 1e-4 and document["models"][0]["session_ratio"]
+    assert "the better peer / plait-session over 1 models" in done.stdout
 
 
 def test_large_inputs_beside_a_process_that_spins(model):
