@@ -49,11 +49,12 @@ int WriterOf(const Plan& plan, int value) {
   return -1;
 }
 
+// Where the tensor lies in another format. A constant lies nowhere.
 void AddReorder(const Graph& graph, const KernelCatalog& catalog, TensorId tensor, Format to,
                 Plan* plan) {
   const int from = FindValue(*plan, tensor);
+  if (from < 0 || plan->values[from].format == to) return;
   const Format format = plan->values[from].format;
-  if (format == to) return;
   Step step{.kernel = catalog.Reorder(graph.type(tensor), format, to), .inputs = {from}};
   const int writer = WriterOf(*plan, from);
   if (writer >= 0 && plan->steps[writer].stream != step.stream) step.waits.push_back(writer);
