@@ -2,11 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu_worker/backends/cuda/driver/driver_runtime.h"
-#include "gpu_worker/backends/cuda/driver/nvrtc.h"
-#include "gpu_worker/backends/cuda/driver/owned.h"
-#include "gpu_worker/backends/cuda/run/prepare_candidates.h"
-#include "gpu_worker/simulated_gpu/driver/simulated_driver.h"
+#include "tests/gpu_worker/backends/cuda/run/timing_fixture.h"
 
 // Images that are parts of others: generated kernels read and write them where they lie, and
 // nothing beside.
@@ -17,18 +13,8 @@ namespace {
 // 24 channels from pixel to pixel, or 27, to which no vector of several elements fits.
 constexpr int64_t kPitches[] = {24, 27};
 
-class PitchedCandidatesTest : public testing::Test {
+class PitchedCandidatesTest : public TimingTest<DriverRuntime> {
  protected:
-  void SetUp() override {
-    if (!NvrtcVersion().ok()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
-    Result<Stream> stream = runtime_.CreateStream(0);
-    ASSERT_TRUE(stream.ok());
-    stream_ = OwnedStream(&runtime_, stream.value());
-    auto staging = Staging::Make(&runtime_, 1 << 16);
-    ASSERT_TRUE(staging.ok());
-    staging_ = std::move(staging).value();
-  }
-
   // How many candidates there are, each of which is right by itself.
   int CheckAll(const Problem& problem, const OperandPitches& pitches) {
     StepProblem step{.kind = StepProblem::Kind::kLaunch};
@@ -36,17 +22,11 @@ class PitchedCandidatesTest : public testing::Test {
     step.problem.layout = MemoryLayout::kNhwc;
     step.shape = ShapeOf(problem).value();
     step.places.pitches = pitches;
-    const CudaDevice device = {.present = true, .runtime = &runtime_};
-    auto answers = AskSources(step, device, /*has_libraries=*/false);
-    if (!answers.back().candidates.ok()) return 0;
-    const TrialData trial = MakeTrialData(step);
     int right = 0;
-    for (auto& candidate : answers.back().candidates.value()) {
-      EXPECT_TRUE(candidate->Prepare().ok());
+    for (auto& candidate : Generated(step)) {
       std::vector<std::unique_ptr<Candidate>> alone;
       alone.push_back(std::move(candidate));
-      const Result<CandidateChoice> choice = ChooseCandidates(
-          alone, step, trial, {&runtime_, stream_.get(), staging_.get(), /*multiprocessors=*/132});
+      const Result<CandidateChoice> choice = Choose(alone, step);
       EXPECT_TRUE(choice.ok()) << alone[0]->name() << ": " << choice.error().message;
       right += choice.ok() ? 1 : 0;
     }
@@ -62,11 +42,6 @@ class PitchedCandidatesTest : public testing::Test {
       EXPECT_GE(CheckAll(problem, {.inputs = {in}, .outputs = {out}}), 1) << pitch;
     }
   }
-
-  simulated_gpu::SimulatedDriver driver_;
-  DriverRuntime runtime_{0, &driver_.library()};
-  OwnedStream stream_;
-  std::unique_ptr<Staging> staging_;
 };
 
 constexpr ConvProblem kDepthwise = {.n = 2,

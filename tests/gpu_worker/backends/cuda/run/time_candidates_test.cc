@@ -6,11 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu_worker/backends/cuda/driver/driver_runtime.h"
-#include "gpu_worker/backends/cuda/driver/nvrtc.h"
-#include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/run/implementations.h"
-#include "gpu_worker/simulated_gpu/driver/simulated_driver.h"
+#include "tests/gpu_worker/backends/cuda/run/timing_fixture.h"
 
 namespace plait::cuda {
 namespace {
@@ -36,8 +33,6 @@ class IdleCandidate : public Candidate {
   const size_t workspace_bytes_;
 };
 
-constexpr int kMultiprocessors = 100;
-
 // A simulated device whose graphs take as long, and as much of it, as what is captured in them says
 // with Note().
 class ScriptedRuntime : public DriverRuntime {
@@ -60,7 +55,7 @@ class ScriptedRuntime : public DriverRuntime {
   }
   Result<NodeDescription> DescribeNode(GraphNode /*node*/) override {
     return NodeDescription{.kind = NodeDescription::Kind::kKernel,
-                           .grid = {static_cast<unsigned>(share_ * kMultiprocessors), 1, 1},
+                           .grid = {static_cast<unsigned>(share_ * kTimedMultiprocessors), 1, 1},
                            .blocks_per_multiprocessor = 1};
   }
   Result<GraphExec> Instantiate(Graph graph) override {
@@ -104,26 +99,20 @@ class TimedCandidate : public Candidate {
   const double share_;
 };
 
-// On a simulated device, whose events say nothing of time but what a test has them say.
-class TimeCandidatesTest : public testing::Test {
+class TimeCandidatesTest : public TimingTest<ScriptedRuntime> {
  protected:
   void SetUp() override {
-    if (!NvrtcVersion().ok()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
-    Result<Stream> stream = runtime_.CreateStream(0);
-    ASSERT_TRUE(stream.ok());
-    stream_ = OwnedStream(&runtime_, stream.value());
-    auto staging = Staging::Make(&runtime_, 1 << 16);
-    ASSERT_TRUE(staging.ok());
-    staging_ = std::move(staging).value();
+    TimingTest::SetUp();
     step_.kind = StepProblem::Kind::kLaunch;
     step_.problem.problem =
         RowsProblem{.kind = RowsProblem::Kind::kSoftmax, .rows = 3, .columns = 50};
     step_.shape = ShapeOf(step_.problem.problem).value();
   }
 
+  std::vector<std::unique_ptr<Candidate>> Generated() { return TimingTest::Generated(step_); }
+
   Result<CandidateChoice> Choose(const std::vector<std::unique_ptr<Candidate>>& candidates) {
-    return ChooseCandidates(candidates, step_, MakeTrialData(step_),
-                            {&runtime_, stream_.get(), staging_.get(), kMultiprocessors});
+    return TimingTest::Choose(candidates, step_);
   }
 
   // The choice among candidates of such times and shares.
@@ -138,18 +127,6 @@ class TimeCandidatesTest : public testing::Test {
     return choice.value();
   }
 
-  std::vector<std::unique_ptr<Candidate>> Generated() {
-    CudaDevice device = {.present = true, .runtime = &runtime_};
-    auto answers = AskSources(step_, device, /*has_libraries=*/false);
-    auto candidates = std::move(answers.back().candidates).value();
-    for (const auto& candidate : candidates) EXPECT_TRUE(candidate->Prepare().ok());
-    return candidates;
-  }
-
-  simulated_gpu::SimulatedDriver driver_;
-  ScriptedRuntime runtime_{0, &driver_.library()};
-  OwnedStream stream_;
-  std::unique_ptr<Staging> staging_;
   StepProblem step_;
 };
 
