@@ -150,8 +150,8 @@ def test_models_with_kernels_of_libraries(cli, server, folder, model_file, name)
 def assert_replays(model, optimized, extensions):
     """In random orders, of which each is proved to have no race, the plan gives the same bits."""
     done = subprocess.run([programs.program("replay_plan"), model, "--extensions", str(extensions),
-                           optimized], capture_output=True, text=True, timeout=SECONDS_MAX,
-                          check=False)
+                           optimized], capture_output=True, text=True,
+                          timeout=SECONDS_MAX + extensions, check=False)
     assert done.returncode == 0, done.stderr
     replay = json.loads(done.stdout)
     assert replay["extensions"] == extensions and replay["extensions_that_differ"] == 0
