@@ -27,7 +27,7 @@ struct KernelGroup {
   std::vector<TensorId> outputs;  // OutputsOf the nodes
   std::vector<Format> input_formats;
   std::vector<Format> output_formats;
-  KernelChoice whole;  // the fastest that takes all of the device's threads
+  KernelChoice whole;  // the fastest of those that leave no room (KernelCatalog::LeavesRoom)
   KernelChoice part;   // the fastest of those that leave room for others
 };
 

@@ -28,11 +28,11 @@ class PartPrices {
     absl::Span<const Format> output_formats;
     NodeId concat = kNoNode;  // its node, if it puts pieces together: see ConcatPiecesOf
     double latency_us = 0;
-    bool takes_all = false;  // of the device's threads
+    bool takes_all = false;  // and leaves others no room on the device
     bool reads_parts = false;
     bool writes_parts = false;
   };
-  // By whether a kernel takes all threads; infinite for a Concat of which none does.
+  // By whether a kernel takes all of the device; infinite for a Concat of which none does.
   struct Times {
     double us[2];
   };
