@@ -10,7 +10,7 @@
 #include "gpu_worker/backends/cpu/kernels/batch_statistics.h"
 #include "gpu_worker/backends/cpu/kernels/tile_choices.h"
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
-#include "gpu_worker/backends/cpu/offers/recurrence_pattern.h"
+#include "gpu_worker/backends/groups/recurrence_pattern.h"
 #include "gpu_worker/backends/groups/elementwise_group.h"
 #include "gpu_worker/backends/groups/elementwise_ops.h"
 #include "gpu_worker/backends/groups/integer_checks.h"

@@ -23,8 +23,8 @@ namespace plait {
 //   constant_product     products, and convolutions of pixels, as rows
 //   digit_variants, bf16_variants                how products in planes are made
 //   plane_layers                                 which are worth it
-//   softmax_pattern, squeeze_excite_pattern, recurrence_pattern, fma_convolution
-//                        how softmax, squeeze_excite, recurrence and conv_fma read their nodes
+//   softmax_pattern, squeeze_excite_pattern, fma_convolution
+//                        how softmax, squeeze_excite and conv_fma read their nodes
 //   rnn_layer_pattern, integer_bounds
 //                        the same of rnn_layer, and of integers of 8 bits
 // Which nodes belong together is asked alike on every device: see backends/groups.

@@ -1,5 +1,5 @@
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/offers/recurrence_pattern.h"
+#include "gpu_worker/backends/groups/recurrence_pattern.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
 #include "gpu_worker/backends/groups/format_rows.h"
 

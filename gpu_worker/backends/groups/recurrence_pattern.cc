@@ -1,4 +1,4 @@
-#include "gpu_worker/backends/cpu/offers/recurrence_pattern.h"
+#include "gpu_worker/backends/groups/recurrence_pattern.h"
 
 #include <algorithm>
 
