@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
@@ -161,6 +162,15 @@ Result<Problem> ReadMovement(const FlatObject& o) {
                                  .steps = o.Integers("steps")});
 }
 
+Result<Problem> ReadRecurrence(const FlatObject& o) {
+  RecurrenceProblem p{.columns = o.Integer("columns", 1),
+                      .inputs = o.Integers("inputs"),
+                      .outputs = o.IntegerLists("outputs")};
+  std::istringstream steps(o.Text("steps"));
+  for (std::string step; std::getline(steps, step, ';');) p.steps.push_back(step);
+  return Problem(std::move(p));
+}
+
 Result<Problem> ReadProblem(const FlatObject& o) {
   const std::string name = o.Text("problem");
   if (name == "conv") {
@@ -174,6 +184,7 @@ Result<Problem> ReadProblem(const FlatObject& o) {
   if (name == "rows") return ReadRows(o);
   if (name == "movement") return ReadMovement(o);
   if (name == "attention") return ReadAttention(o);
+  if (name == "recurrence") return ReadRecurrence(o);
   if (name == "scale_shift") {
     ScaleShiftProblem p{
         .n = o.Integer("n", 1), .c = o.Integer("c", 1), .spatial = o.Integer("spatial", 1)};

@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "absl/strings/str_join.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
 // bench/gpu/kernel_list.cc reads what is written here, without this program's libraries.
@@ -131,6 +132,13 @@ void Add(const cuda::MovementProblem& p, Json* json) {
   }
   if (!p.steps.empty()) (*json)["steps"] = p.steps;
   (*json)["kind"] = kKinds[static_cast<int>(p.kind)];
+}
+
+void Add(const cuda::RecurrenceProblem& p, Json* json) {
+  json->update({{"columns", p.columns},
+                {"inputs", p.inputs},
+                {"steps", absl::StrJoin(p.steps, ";")},
+                {"outputs", p.outputs}});
 }
 
 }  // namespace

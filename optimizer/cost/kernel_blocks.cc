@@ -28,6 +28,7 @@ constexpr int64_t kElementsOfBlock = 1024;
 // A warp makes one result of a reduction.
 constexpr int64_t kReductionsOfBlock = 8;
 constexpr int64_t kQueriesOfBlock = 64;
+constexpr int64_t kColumnsOfBlock = 32;
 // Of 2048 threads that a multiprocessor keeps.
 constexpr int kElementBlocksSideBySide = 8;
 constexpr int kSmallTilesSideBySide = 4;
@@ -184,6 +185,15 @@ KernelBlocks ProductBlocks(const Graph& graph, int multiprocessors) {
   return TileBlocks(graph, *product, multiprocessors);
 }
 
+// A thread has a column, and a block a warp of them.
+KernelBlocks ColumnBlocks(const Graph& graph) {
+  int64_t columns = ElementsWritten(graph);
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    columns = std::min(columns, graph.output_type(node).elements());
+  }
+  return InBlocks(graph, CeilDiv(columns, kColumnsOfBlock));
+}
+
 // Scores stay on the chip: a block has some queries of one head.
 KernelBlocks AttentionBlocks(const Graph& graph) {
   int64_t queries = 1;  // of all heads
@@ -232,6 +242,7 @@ std::optional<KernelBlocks> BlocksOf(const LoneKernel& lone, int multiprocessors
   }
   if (family == "attention") return AttentionBlocks(graph);
   if (family == "rows") return RowBlocks(graph);
+  if (family == "recurrence") return ColumnBlocks(graph);
   // What the catalog has no kernels for: how long such would take if there were any.
   if (family == "other" && IsRecurrent(graph)) return RecurrentBlocks(graph);
   for (const absl::string_view known :

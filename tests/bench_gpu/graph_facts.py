@@ -132,6 +132,13 @@ def _elementwise(record, text):
         (int(i) for i in re.findall(r"x(\d+)", record["expression"])), default=-1)}
 
 
+def _recurrence(record, text):
+    # Splits and Concats are no steps.
+    made = [name for node in text.nodes if node[0] not in ("Split", "Concat") for name in node[2]]
+    return {"computed": sum(math.prod(text.shapes[name]) for name in made),
+            "produced": sum(math.prod(text.shapes[name]) for name in text.outputs)}
+
+
 def _movement(record, text):
     produced = sum(math.prod(text.shapes[name]) for name in text.outputs)
     if len(text.nodes) > 1:  # a chain, whose axes the problem has in another order
@@ -143,7 +150,7 @@ def _movement(record, text):
 
 READERS = {"conv": _conv, "separable_conv": _separable, "gemm": _gemm, "attention": _attention,
            "pool": _pool, "rows": _rows, "scale_shift": _scale_shift, "elementwise": _elementwise,
-           "movement": _movement}
+           "movement": _movement, "recurrence": _recurrence}
 
 
 def derived(record):
@@ -157,6 +164,10 @@ def derived(record):
         return {"highest": len(record["inputs"])}
     if problem == "attention":
         return {"produced": math.prod(record[name] for name in ("batch", "heads", "query", "dim"))}
+    if problem == "recurrence":
+        columns = record["columns"]
+        return {"computed": columns * len(record["steps"].split(";")),
+                "produced": columns * sum(map(len, record["outputs"]))}
     if problem == "movement":
         return {"produced": moved_elements(record)}
     return {}

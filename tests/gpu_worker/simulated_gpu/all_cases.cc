@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/substitute.h"
 #include "base/random.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
@@ -14,6 +15,7 @@ using cuda::ElementwiseProblem;
 using cuda::GeneratedCase;
 using cuda::MovementProblem;
 using cuda::PoolProblem;
+using cuda::RecurrenceProblem;
 using cuda::RowsProblem;
 using cuda::ScaleShiftProblem;
 using cuda::SeparableConvProblem;
@@ -145,6 +147,30 @@ ScaleShiftProblem AnyScaleShift(Random& random) {
           .activation = AnyActivation(random)};
 }
 
+// Each step reads two values of before.
+RecurrenceProblem AnyRecurrence(Random& random) {
+  static constexpr const char* kSteps[] = {"add(x$0,x$1)", "mul(sigmoid(x$0),x$1)",
+                                           "sub(tanh(x$0),mul(x$1,0.5))", "max(x$0,neg(x$1))"};
+  RecurrenceProblem p{.columns = random.Integer(1, 300)};
+  int64_t values = 0;
+  for (int64_t i = random.Integer(1, 3); i > 0; --i) {
+    p.inputs.push_back(random.Integer(1, 4));
+    values += p.inputs.back();
+  }
+  for (int64_t i = random.Integer(1, 20); i > 0; --i, ++values) {
+    const char* const step = kSteps[random.Integer(0, 3)];
+    const int64_t first = random.Integer(0, values - 1);
+    p.steps.push_back(absl::Substitute(step, first, random.Integer(0, values - 1)));
+  }
+  for (int64_t i = random.Integer(1, 3); i > 0; --i) {
+    std::vector<int64_t>& rows = p.outputs.emplace_back();
+    for (int64_t row = random.Integer(1, 4); row > 0; --row) {
+      rows.push_back(random.Integer(0, values - 1));
+    }
+  }
+  return p;
+}
+
 }  // namespace
 
 std::vector<GeneratedCase> AllCases() {
@@ -159,6 +185,10 @@ std::vector<GeneratedCase> AllCases() {
     cases.push_back({name, AnyElementwise(random)});
     cases.push_back({name, AnyMovement(random)});
     cases.push_back({name, AnyScaleShift(random)});
+  }
+  // Behind the others, whose numbers stay as they were.
+  for (int i = 0; i < 10; ++i) {
+    cases.push_back({"odd" + std::to_string(i), AnyRecurrence(random)});
   }
   // A few have an output without pixels.
   std::erase_if(cases, [](const GeneratedCase& c) { return !cuda::ShapeOf(c.problem).ok(); });

@@ -42,6 +42,10 @@ std::vector<cuda::GeneratedCase> ModelCases() {
       {"gather",
        cuda::MovementProblem{
            .kind = cuda::MovementProblem::Kind::kGather, .inputs = {{100, 256}, {16}}, .axis = 0}},
+      {"recurrence", cuda::RecurrenceProblem{.columns = 512,
+                                             .inputs = {2, 1},
+                                             .steps = {"mul(x0,x2)", "add(x3,x1)"},
+                                             .outputs = {{3, 4}}}},
   };
 }
 

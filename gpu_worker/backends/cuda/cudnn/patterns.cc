@@ -45,6 +45,7 @@ struct ChoosePattern {
     return BuildCudnnScaleShift(problem, storage, layout);
   }
   // Two convolutions in one graph, arbitrary chains and data movement: no engines.
+  std::optional<CudnnGraph> operator()(const RecurrenceProblem&) const { return std::nullopt; }
   std::optional<CudnnGraph> operator()(const SeparableConvProblem&) const { return std::nullopt; }
   std::optional<CudnnGraph> operator()(const ElementwiseProblem&) const { return std::nullopt; }
   std::optional<CudnnGraph> operator()(const MovementProblem&) const { return std::nullopt; }

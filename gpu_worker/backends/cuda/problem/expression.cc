@@ -306,6 +306,14 @@ std::string Expression::NodeSource(int index) const {
   return text + ")";
 }
 
+std::vector<int> Expression::InputsRead() const {
+  std::vector<int> inputs;
+  for (const Node& node : nodes_) {
+    if (node.function == -1) inputs.push_back(node.input);
+  }
+  return inputs;
+}
+
 int Expression::operations() const {
   int count = 0;
   for (const Node& node : nodes_) count += node.function >= 0;
@@ -321,6 +329,21 @@ bool Expression::needs_positive_inputs() const {
     }
   }
   return false;
+}
+
+Result<std::vector<Expression>> StepsOf(const RecurrenceProblem& p) {
+  size_t values = 0;
+  for (const int64_t rows : p.inputs) values += static_cast<size_t>(rows);
+  std::vector<Expression> steps;
+  for (const std::string& text : p.steps) {
+    Result<Expression> step = Expression::Parse(text, values++);
+    if (!step.ok()) return step.error();
+    if (step.value().type() != ElementType::kFloat) {
+      return Error{ErrorCode::kInvalid, "recurrence: a step gives no float"};
+    }
+    steps.push_back(std::move(step).value());
+  }
+  return steps;
 }
 
 double Activate(Activation activation, double x) {

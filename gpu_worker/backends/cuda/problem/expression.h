@@ -34,6 +34,9 @@ class Expression {
   // holds them, and do not wrap around.
   double Evaluate(const std::vector<double>& inputs) const;
 
+  // Which inputs it reads, each time that it does.
+  std::vector<int> InputsRead() const;
+
   // In the language of generated kernels, where input i is called "x<i>", of its type.
   // Fully parenthesised, so that it can stand anywhere; the functions are those of KernelPrelude()
   // and of CUDA's math library in single precision, and where anything is no float those of
@@ -68,6 +71,10 @@ class Expression {
 
   std::vector<Node> nodes_;  // the root last
 };
+
+// The steps of a recurrence, of which each may read the values before its own.
+// Errors: those of Parse(), also where a step gives no float.
+Result<std::vector<Expression>> StepsOf(const RecurrenceProblem& problem);
 
 // One of the activations of a problem, in double and as a call in the kernel language: "" for
 // kNone, else the name of a function of one float.

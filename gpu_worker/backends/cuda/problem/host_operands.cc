@@ -130,6 +130,11 @@ int64_t GatheredRows(const Problem& problem) {
 }
 
 bool NeedsPositiveInputs(const Problem& problem) {
+  if (const auto* p = std::get_if<RecurrenceProblem>(&problem)) {
+    const Result<std::vector<Expression>> steps = StepsOf(*p);
+    return steps.ok() && std::any_of(steps.value().begin(), steps.value().end(),
+                                     [](const auto& step) { return step.needs_positive_inputs(); });
+  }
   const auto* p = std::get_if<ElementwiseProblem>(&problem);
   if (p == nullptr) return false;
   const Result<Expression> expression = Expression::Of(*p);

@@ -167,6 +167,22 @@ struct ElementwiseProblem {
   friend bool operator==(const ElementwiseProblem&, const ElementwiseProblem&) = default;
 };
 
+// The steps of a recurrence, unrolled, such as those of a simple recurrent unit: a program over
+// columns that know nothing of each other. Values are rows of `columns` floats. The first are the
+// rows of the inputs, one behind the other, and each step makes the next one: its text is an
+// expression of an ElementwiseProblem, all floats, in which x<i> is value i, an earlier one.
+// Row r of output i is value outputs[i][r].
+// With inputs {2, 1} values 0 and 1 are the rows of the first, 2 that of the second; the steps
+// "mul(x0,x2)" and "add(x3,x1)" make values 3 and 4.
+struct RecurrenceProblem {
+  int64_t columns = 1;
+  std::vector<int64_t> inputs;  // rows of each
+  std::vector<std::string> steps;
+  std::vector<std::vector<int64_t>> outputs;
+
+  friend bool operator==(const RecurrenceProblem&, const RecurrenceProblem&) = default;
+};
+
 // A transpose (`permutation`), a concatenation of `inputs` along `axis`, a slice or split
 // (`starts` and `sizes` per output of one input along `axis`), a gather of rows, or padding.
 // Padding writes zeros; negative numbers of it take elements away, as a slice along several axes
@@ -190,6 +206,7 @@ struct MovementProblem {
 // The order of alternatives is that of the names in ProblemName().
 using Problem =
     std::variant<ConvProblem, SeparableConvProblem, GemmProblem, AttentionProblem, PoolProblem,
-                 RowsProblem, ScaleShiftProblem, ElementwiseProblem, MovementProblem>;
+                 RowsProblem, ScaleShiftProblem, ElementwiseProblem, MovementProblem,
+                 RecurrenceProblem>;
 
 }  // namespace plait::cuda

@@ -259,6 +259,38 @@ Result<ProblemShape> Shape(const ElementwiseProblem& p) {
   return shape;
 }
 
+// 4096: the compiler sees all of a program at once.
+constexpr int64_t kProgramValuesMax = 4096;
+
+Result<ProblemShape> Shape(const RecurrenceProblem& p) {
+  ProblemShape shape;
+  int64_t values = 0;
+  for (const int64_t rows : p.inputs) {
+    if (!ProductFits({rows, p.columns})) return Invalid("recurrence: sizes out of range");
+    values += rows;
+    shape.inputs.push_back(rows * p.columns);
+    if (values > kProgramValuesMax) return Invalid("recurrence: too many rows");
+  }
+  if (p.inputs.empty() || values + static_cast<int64_t>(p.steps.size()) > kProgramValuesMax) {
+    return Invalid("recurrence: no inputs, or too many steps");
+  }
+  const Result<std::vector<Expression>> steps = StepsOf(p);
+  if (!steps.ok()) return steps.error();
+  for (const Expression& step : steps.value()) shape.flops += step.operations() * p.columns;
+  values += static_cast<int64_t>(p.steps.size());
+  for (const std::vector<int64_t>& rows : p.outputs) {
+    const bool are_values = std::all_of(rows.begin(), rows.end(), [&](int64_t value) {
+      return value >= 0 && value < values;
+    });
+    if (rows.empty() || !are_values ||
+        !ProductFits({static_cast<int64_t>(rows.size()), p.columns})) {
+      return Invalid("recurrence: an output has no rows, or rows that there are not");
+    }
+    shape.outputs.push_back(static_cast<int64_t>(rows.size()) * p.columns);
+  }
+  return shape;
+}
+
 Status CheckPad(const MovementProblem& p) {
   const auto rank = static_cast<int64_t>(p.inputs[0].size());
   if (static_cast<int64_t>(p.starts.size()) != rank ||
@@ -352,7 +384,8 @@ Result<ProblemShape> ShapeOf(const Problem& problem) {
 const char* ProblemName(const Problem& problem) {
   static constexpr const char* kNames[] = {"conv",        "separable_conv", "gemm",
                                            "attention",   "pool",           "rows",
-                                           "scale_shift", "elementwise",    "movement"};
+                                           "scale_shift", "elementwise",    "movement",
+                                           "recurrence"};
   return kNames[problem.index()];
 }
 
@@ -365,7 +398,8 @@ bool LayoutMatters(const Problem& problem) {
   }
   return !std::holds_alternative<GemmProblem>(problem) &&
          !std::holds_alternative<AttentionProblem>(problem) &&
-         !std::holds_alternative<RowsProblem>(problem);
+         !std::holds_alternative<RowsProblem>(problem) &&
+         !std::holds_alternative<RecurrenceProblem>(problem);
 }
 
 }  // namespace plait::cuda

@@ -234,6 +234,21 @@ Element Prepare(const ElementwiseProblem& p, MemoryLayout layout, const HostOper
   };
 }
 
+// All of the program for one number of a column: what it is made of is not looked for.
+Element Prepare(const RecurrenceProblem& p, MemoryLayout, const HostOperands& operands) {
+  return [&p, &operands, steps = StepsOf(p).value()](int output, int64_t offset) {
+    const int64_t column = offset % p.columns;
+    std::vector<double> values;
+    for (size_t i = 0; i < p.inputs.size(); ++i) {
+      for (int64_t row = 0; row < p.inputs[i]; ++row) {
+        values.push_back(operands.inputs[i][row * p.columns + column]);
+      }
+    }
+    for (const Expression& step : steps) values.push_back(step.Evaluate(values));
+    return values[p.outputs[output][offset / p.columns]];
+  };
+}
+
 double Moved(const MovementProblem& p, MemoryLayout layout, const HostOperands& operands,
              const Coordinates& y, int output) {
   using Kind = MovementProblem::Kind;
@@ -309,6 +324,9 @@ std::vector<ReferenceElement> ComputeReference(const Problem& problem, const Pro
   int64_t cost = std::max<int64_t>(shape.flops / total, 1) + 30;  // 30: locating an element
   if (const auto* p = std::get_if<RowsProblem>(&problem)) cost = 4 * p->columns + 30;
   if (const auto* p = std::get_if<AttentionProblem>(&problem)) cost = p->keys * (p->dim + 10);
+  if (const auto* p = std::get_if<RecurrenceProblem>(&problem)) {
+    cost = shape.flops / p->columns + 30;
+  }
   if (const auto* p = std::get_if<SeparableConvProblem>(&problem)) {
     cost = 2 * p->pointwise.c * (p->depthwise.r * p->depthwise.s + 30);
   }

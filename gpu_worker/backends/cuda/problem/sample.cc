@@ -61,6 +61,14 @@ struct MemoryShapes {
     return shapes;
   }
 
+  std::vector<std::vector<int64_t>> operator()(const RecurrenceProblem& p) const {
+    std::vector<std::vector<int64_t>> shapes;
+    for (const std::vector<int64_t>& rows : p.outputs) {
+      shapes.push_back({static_cast<int64_t>(rows.size()), p.columns});
+    }
+    return shapes;
+  }
+
   std::vector<int64_t> Any(const std::vector<int64_t>& shape) const {
     return shape.size() == 4 ? Image(shape[0], shape[1], shape[2], shape[3]) : shape;
   }

@@ -58,6 +58,15 @@ TEST(ProblemShapeTest, RefusesHostileProblems) {
           "equal(x0,x1)", {4}, {{4}, {4}}, {ElementType::kInt64}, ElementType::kBool},
       ElementwiseProblem{"equal(x0,x1)", {4}, {{4}, {4}}, {}, ElementType::kFloat},
       AttentionProblem{.scale = std::numeric_limits<float>::infinity()},
+      RecurrenceProblem{.columns = 4, .steps = {"1"}, .outputs = {{0}}},
+      RecurrenceProblem{.columns = 0, .inputs = {1}, .outputs = {{0}}},
+      RecurrenceProblem{.columns = 4, .inputs = {int64_t{1} << 30}, .outputs = {{0}}},
+      // It reads itself, there is no such value, and a mask is no row.
+      RecurrenceProblem{.columns = 4, .inputs = {1}, .steps = {"exp(x1)"}, .outputs = {{1}}},
+      RecurrenceProblem{.columns = 4, .inputs = {1}, .steps = {"exp(x0)"}, .outputs = {{2}}},
+      RecurrenceProblem{.columns = 4, .inputs = {1}, .steps = {"exp(x0)"}, .outputs = {{-1}}},
+      RecurrenceProblem{.columns = 4, .inputs = {1}, .steps = {"exp(x0)"}, .outputs = {{}}},
+      RecurrenceProblem{.columns = 4, .inputs = {1}, .steps = {"less(x0,x0)"}, .outputs = {{0}}},
       AttentionProblem{
           .heads = 1 << 10, .query = 1 << 11, .keys = 1 << 11, .mask = true, .mask_heads = true},
       RowsProblem{.kind = RowsProblem::Kind::kLayerNorm, .epsilon = -1e-5F},

@@ -148,6 +148,21 @@ TEST(ReferenceProblemTest, NegativeIndicesCountFromTheEnd) {
   EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), (std::vector<double>{30, 10, 10, 30}));
 }
 
+TEST(ReferenceProblemTest, StepsOfARecurrenceReadEarlierOnes) {
+  // y = (a0 * b, a0 * b + a1) in each of two columns.
+  const RecurrenceProblem p{.columns = 2,
+                            .inputs = {2, 1},
+                            .steps = {"mul(x0,x2)", "add(x3,x1)"},
+                            .outputs = {{3, 4}, {1}}};
+  HostOperands operands;
+  operands.inputs = {{1, 2, 3, 4}, {5, 6}};
+  const std::vector<ReferenceElement> elements =
+      ComputeReference(p, ShapeOf(p).value(), MemoryLayout::kNchw, operands, 1000, 1);
+  std::vector<double> values;
+  for (const ReferenceElement& element : elements) values.push_back(element.value);
+  EXPECT_EQ(values, std::vector<double>({5, 12, 8, 16, 3, 4}));
+}
+
 TEST(ReferenceProblemTest, LargeProblemsAreSampled) {
   const GemmProblem p{.m = 512, .n = 512, .k = 512};
   const auto shape = ShapeOf(p);

@@ -231,6 +231,27 @@ void AddConvolutions(std::vector<GeneratedCase>* cases) {
        ScaleShiftProblem{.n = 2, .c = 16, .spatial = 12, .activation = Activation::kRelu}});
 }
 
+void AddRecurrences(std::vector<GeneratedCase>* cases) {
+  // Rows that are read by steps, handed on as they are, and not at all.
+  const RecurrenceProblem rows{.columns = 37,
+                               .inputs = {3, 1, 2},
+                               .steps = {"mul(x0,x3)", "add(x6,mul(x1,x4))"},
+                               .outputs = {{6, 7}, {2}, {7, 0}}};
+  cases->push_back({"recurrence", rows});
+  RecurrenceProblem layer{.columns = 160, .inputs = {5, 5}, .outputs = {{}}};
+  int64_t state = 5;
+  for (int64_t step = 1; step < 5; ++step) {
+    const std::string gate = "sigmoid(x" + std::to_string(step) + ")";
+    layer.steps.push_back("add(mul(" + gate + ",x" + std::to_string(state) + "),x" +
+                          std::to_string(5 + step) + ")");
+    state = 9 + step;
+    layer.outputs[0].push_back(state);
+  }
+  layer.steps.push_back("tanh(x13)");
+  layer.outputs.push_back({14});
+  cases->push_back({"recurrence_layer", layer});
+}
+
 }  // namespace
 
 std::vector<GeneratedCase> GeneratedCases() {
@@ -241,6 +262,7 @@ std::vector<GeneratedCase> GeneratedCases() {
   AddMovement(&cases);
   AddPools(&cases);
   AddConvolutions(&cases);
+  AddRecurrences(&cases);
   return cases;
 }
 
