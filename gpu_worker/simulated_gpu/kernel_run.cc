@@ -96,6 +96,7 @@ class KernelRun::Grid {
     if (!in_block_) BeginBlock(blocks_[blocks_ended_]);
     PLAIT_ASSIGN_OR_RETURN(in_block_, GoOn());
     if (in_block_) return Progress::kWaits;
+    for (const auto& warp : warps_) have_waited_ = have_waited_ && warp->has_waited();
     ++blocks_ended_;
     return blocks_ended_ == blocks_.size() ? Progress::kEnded : Progress::kBlockEnded;
   }
@@ -103,6 +104,7 @@ class KernelRun::Grid {
   void EndDependencies() { launch_.dependencies_ended = true; }
   Touches touches() const { return launch_.memory.TouchesOf(number_); }
   const Touches& early_touches() const { return launch_.early; }
+  bool has_waited() const { return have_waited_; }
 
   LaunchReport TakeReport() {
     for (AccessReport& access : launch_.accesses) {
@@ -167,6 +169,7 @@ class KernelRun::Grid {
   std::vector<int32_t> blocks_;  // in the order in which they run
   size_t blocks_ended_ = 0;
   bool in_block_ = false;
+  bool have_waited_ = true;  // all threads of the blocks that have ended
   uint64_t number_ = 0;  // of the launch in `memory`
 };
 
@@ -194,6 +197,8 @@ absl::StatusOr<KernelRun::Progress> KernelRun::RunBlock() { return grid_->RunBlo
 void KernelRun::EndDependencies() { grid_->EndDependencies(); }
 Touches KernelRun::touches() const { return grid_->touches(); }
 const Touches& KernelRun::early_touches() const { return grid_->early_touches(); }
+
+bool KernelRun::has_waited() const { return grid_->has_waited(); }
 LaunchReport KernelRun::TakeReport() { return grid_->TakeReport(); }
 
 }  // namespace plait::simulated_gpu

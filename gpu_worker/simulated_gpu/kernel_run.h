@@ -43,6 +43,9 @@ class KernelRun {
   Touches touches() const;
   const Touches& early_touches() const;
 
+  // Whether all threads that have ended have come through griddepcontrol.wait.
+  bool has_waited() const;
+
   // REQUIRES: RunBlock() has returned kEnded.
   LaunchReport TakeReport();
 

@@ -67,7 +67,7 @@ void Warp::Begin() {
   }
   begun_ = true;
   for (DeviceMemory& memory : local_) memory.ForgetContents();
-  alive_ = threads_ == kLanes ? kAllLanes : (uint32_t{1} << threads_) - 1;
+  alive_ = AllThreads();
   waited_ = launch_.has_dependencies ? 0 : kAllLanes;
   paths_ = {{alive_, 0, -1}};
   at_ = 0;

@@ -52,6 +52,8 @@ class Warp {
   void PassBarrier();
 
   State state() const { return state_; }
+  // Whether all threads have passed a griddepcontrol.wait; true where there is nothing to wait for.
+  bool has_waited() const { return (AllThreads() & ~waited_) == 0; }
   // The instruction of the barrier at which it stands.
   int at() const { return at_; }
   // An error at the instruction `at_`, of the thread in `lane`.
@@ -84,6 +86,9 @@ class Warp {
   // Whether the lanes that a mask in a register names are just those that are here.
   absl::Status CheckMembers(const uint64_t* members, uint32_t mask) const;
 
+  uint32_t AllThreads() const {
+    return threads_ == kLanes ? ~uint32_t{0} : (uint32_t{1} << threads_) - 1;
+  }
   uint64_t* slot(int index) { return &slots_[static_cast<size_t>(index) * kLanes]; }
   uint32_t PredicateMask(int index) const;
   uint64_t InitialValue(const Slot& slot, int lane) const;

@@ -45,6 +45,7 @@ class KernelAction : public Action {
   Touches early_touches() const override {
     return run_.has_value() ? run_->early_touches() : Touches();
   }
+  bool has_waited() const override { return run_.has_value() && run_->has_waited(); }
 
  private:
   const KernelCommand command_;

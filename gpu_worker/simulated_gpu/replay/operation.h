@@ -28,6 +28,9 @@ class Action {
   // What it has touched so far, and the part of it before its griddepcontrol.wait.
   virtual Touches touches() const = 0;
   virtual Touches early_touches() const { return {}; }
+  // Whether it has not ended before what it depends on by programmatic edges, since every thread of
+  // it has waited for that. Asked at its end.
+  virtual bool has_waited() const { return false; }
 };
 
 // A set of small numbers: who happens before whom.
@@ -59,7 +62,7 @@ struct Operation {
   double ended_us = 0;
   // -1: the host knows that it has ended, so that it is before all that is enqueued from then on.
   int slot = -1;
-  SlotSet before;       // what ends before it begins
+  SlotSet before;       // what ends before it begins; once it has ended and waited, before it ends
   SlotSet before_late;  // what ends before it goes on behind griddepcontrol.wait
   Touches touches, early_touches;
 

@@ -82,6 +82,7 @@ void OperationQueue::End(Operation* operation, State state) {
   if (operation->action != nullptr) {
     operation->touches = operation->action->touches();
     operation->early_touches = operation->action->early_touches();
+    if (operation->action->has_waited()) HandOnWhatItWaitedFor(operation);
     operation->action.reset();
     if (trace_.size() == kTraceMax) trace_.clear();
     trace_.push_back(operation->name);
@@ -91,6 +92,15 @@ void OperationQueue::End(Operation* operation, State state) {
   pending_.erase(std::find_if(pending_.begin(), pending_.end(),
                               [&](const OperationRef& other) { return other.get() == operation; }));
   CheckAgainstOthers(*operation);
+}
+
+void OperationQueue::HandOnWhatItWaitedFor(Operation* operation) {
+  if (operation->after_trigger.empty()) return;
+  operation->before.Join(operation->before_late);
+  for (const OperationRef& other : known_) {
+    if (other->before.Has(operation->slot)) other->before.Join(operation->before);
+    if (other->before_late.Has(operation->slot)) other->before_late.Join(operation->before);
+  }
 }
 
 void OperationQueue::CheckAgainstOthers(const Operation& operation) {

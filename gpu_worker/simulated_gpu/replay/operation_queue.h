@@ -24,7 +24,8 @@ namespace plait::simulated_gpu {
 //
 // A programmatic edge a -> b orders less: b may begin as soon as a has begun, if a's kernel
 // triggers. What b does before its griddepcontrol.wait may only read what no node of its graph
-// writes; what it does behind is after a. Whoever is after b is not after a for that.
+// writes; what it does behind is after a. Whoever is after b is after a too only if each thread of b
+// has waited: then b ends after a has ended.
 class OperationQueue {
  public:
   // `memory` gives names to bytes; not owned. `seed`: of the orders.
@@ -61,6 +62,8 @@ class OperationQueue {
   // After a failure: runs what is not behind it, for what the rest touches may be the reason, such
   // as bytes that nobody has written because their writer was not waited for.
   void Diagnose();
+  // Whoever is after it is after what it has waited for.
+  void HandOnWhatItWaitedFor(Operation* operation);
   void CheckAgainstOthers(const Operation& operation);
   absl::Status CheckPair(const Operation& a, const Operation& b) const;
   absl::Status CheckEarly(const Operation& early, const Operation& other) const;

@@ -310,6 +310,45 @@ TEST_F(ProgrammaticEdgeTest, WhatANodeWritesIsNoConstant) {
   EXPECT_EQ(RunAlone("consume", {}, /*writes_constant=*/true), "");
 }
 
+// x -> produce -> y -> the second -> third, which reads y as well, over programmatic edges alone.
+TEST_F(ProgrammaticEdgeTest, WhoWaitsHandsOnWhatItWaitedFor) {
+  for (const bool waits : {true, false}) {
+    DriverFixture fixture;
+    void *x = fixture.Buffer(), *y = fixture.Buffer(), *c = fixture.Buffer(), *z = fixture.Buffer();
+    void* last = fixture.Buffer();
+    for (void* buffer : {x, c}) fixture.Upload(buffer, std::vector<uint32_t>(kWords, 5));
+    cuda::Runtime& runtime = fixture.runtime();
+    ASSERT_TRUE(runtime.Synchronize(fixture.stream()).ok());
+    cuda::FlatGraphBuilder builder(&runtime);
+    const auto add = [&](const char* name, std::vector<void*> arguments) {
+      const cuda::Kernel kernel = fixture.Kernel(KernelsWithTriggers(), name);
+      const auto launch = [&](cuda::Stream stream) {
+        return fixture.Launch(kernel, arguments, stream);
+      };
+      ASSERT_TRUE(builder.AddOperation(name, launch).ok());
+    };
+    add("produce", {x, y});
+    if (waits) {
+      add("consume", {y, c, z});
+    } else {
+      add("produce", {c, z});
+    }
+    add("consume", {y, c, last});
+    ASSERT_TRUE(builder.AddEdge(0, 1, EdgeReason::kData, kProgrammatic).ok());
+    ASSERT_TRUE(builder.AddEdge(1, 2, EdgeReason::kData, kProgrammatic).ok());
+    const auto graph = builder.Build();
+    ASSERT_TRUE(graph.ok());
+    std::string refusal;
+    for (uint64_t seed = 1; seed <= 50 && refusal.empty(); ++seed) {
+      fixture.driver().SetSeed(seed);
+      ASSERT_TRUE(graph.value().Launch(fixture.stream()).ok());
+      const bool ran = runtime.Synchronize(fixture.stream()).ok();
+      if (!ran) refusal = fixture.driver().violations().front();
+    }
+    EXPECT_EQ(refusal.empty(), waits) << refusal;
+  }
+}
+
 TEST_F(ProgrammaticEdgeTest, BecomesFullWhereTheDeviceHasNone) {
   std::string text = KernelsWithTriggers();
   for (const char* line : {"  griddepcontrol.wait;\n", "  griddepcontrol.launch_dependents;\n"}) {
