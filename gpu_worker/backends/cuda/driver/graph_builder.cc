@@ -13,12 +13,20 @@
 // where r and p may run side by side. The first nodes of an operation are those without an edge
 // from inside of it (m), the last ones those without an edge to the inside (k); an edge between
 // operations is drawn from every last to every first node. Edges between operations are reduced
-// before: k -> p beside k -> r and r -> p would not be drawn.
+// before: k -> p beside k -> r and r -> p would not be drawn. Had r said that it begins early, k -> r
+// would be programmatic, since k is all that r waits for: as r waits for the end of k by itself, what
+// is behind r is behind k too, and the edges that were left out stay implied.
 //
 // Copying nodes rather than adding each capture as a child graph: a child graph is one node to its
 // neighbours, so that whoever depends on a part of it waits for all of it.
 
 namespace plait::cuda {
+namespace {
+
+// CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC and CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC.
+constexpr EdgeData kProgrammatic{.from_port = 1, .to_port = 0, .type = 1};
+
+}  // namespace
 
 ExecutableGraph::ExecutableGraph(Runtime* runtime, Graph graph, GraphExec exec, size_t nodes,
                                  size_t edges, Kept kept)
@@ -210,10 +218,15 @@ Result<ExecutableGraph> FlatGraphBuilder::BuildInto(Graph graph,
     if (!copied.ok()) return copied.error();
     ends.push_back(std::move(copied).value());
   }
+  std::vector<int> edges_into(operations_.size(), 0);
+  for (const auto& [operations, data] : pairs) ++edges_into[operations.second];
   std::vector<GraphEdge> edges;
   for (const auto& [operations, data] : pairs) {
+    const auto& [before, after] = operations;
+    const bool is_single = edges_into[after] == 1 && ends[before].last.size() == 1;
+    const bool begins_early = operations_[after].begins_early && is_single;
     PLAIT_CUDA_RETURN_IF_ERROR(
-        AppendEdges(ends[operations.first], ends[operations.second], data, &edges));
+        AppendEdges(ends[before], ends[after], begins_early ? kProgrammatic : data, &edges));
   }
   if (!edges.empty()) PLAIT_CUDA_RETURN_IF_ERROR(runtime_->AddEdges(graph, edges));
   const Result<std::vector<GraphNode>> nodes = runtime_->Nodes(graph);

@@ -77,6 +77,11 @@ class FlatGraphBuilder {
   // REQUIRES: a number that AddOperation() returned.
   void SetPriority(int operation, int priority) { operations_[operation].priority = priority; }
 
+  // The operation is one kernel that waits by itself for what is before it. Where that is a single
+  // kernel, graphs that are built from here on join the two by a programmatic edge.
+  // REQUIRES: a number that AddOperation() returned.
+  void LetBeginEarly(int operation) { operations_[operation].begins_early = true; }
+
   // Every graph that is built from here on keeps `used` alive, as it does the captures: what
   // launches of its operations refer to, such as Candidate::resources() and the memory of operands
   // and workspaces. Null is nothing to keep.
@@ -118,6 +123,7 @@ class FlatGraphBuilder {
     std::string name;
     std::shared_ptr<const OwnedGraph> captured;  // null: a single empty node
     int priority = 0;
+    bool begins_early = false;
   };
   // An operation's nodes in the flat graph that nothing inside precedes and follows.
   struct Ends {

@@ -61,8 +61,8 @@ struct DeviceFacts {
 // How an edge of a graph orders two nodes; all zero: the first ends before the second begins. The
 // fields are those of cudaGraphEdgeData.
 // A type other than zero is a programmatic edge: the second kernel may start while the first still
-// runs. It is a race unless the second's own code waits (griddepcontrol.wait), so that only edges
-// which a library made for its own kernels have it here.
+// runs. It is a race unless the second's own code waits (griddepcontrol.wait): libraries have such
+// edges between their own kernels, and FlatGraphBuilder::LetBeginEarly() makes them.
 struct EdgeData {
   unsigned char from_port = 0;
   unsigned char to_port = 0;

@@ -20,6 +20,7 @@ constexpr int kDepthwiseThreads = 128;
 // cores.
 constexpr const char* kDepthwiseSource = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  AwaitEarlierKernels();
   constexpr int kStrips = (kOutputW + kPixels - 1) / kPixels;
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= static_cast<unsigned>(kBatch * (kChannels / kWidth) * kOutputH * kStrips)) return;

@@ -105,6 +105,7 @@ GeneratedKernel ElementwiseKernel(const Problem& problem, const Flat& flat,
       Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kBlockThreads}});
   kernel.source += Replace(R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  AwaitEarlierKernels();
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;

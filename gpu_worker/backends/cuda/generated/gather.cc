@@ -41,6 +41,7 @@ std::vector<GeneratedKernel> GenerateGather(const Problem& problem, const Kernel
 PLAIT_KERNEL __launch_bounds__(kThreads)
 plait_kernel(const $E$* __restrict__ x0, const long long* __restrict__ x1, $E$* __restrict__ y0,
              long long* __restrict__ error) {
+  AwaitEarlierKernels();
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;

@@ -20,10 +20,18 @@ std::vector<const GeneratedFamily*> GeneratedFamilies() {
 }
 
 // Conversions in PTX: a kernel needs no header of the toolkit, which a machine that runs plans may
-// not have.
+// not have. Every kernel begins with AwaitEarlierKernels(): where a graph lets it begin while the
+// one before it still runs, its blocks are in place when that ends, and it lets its own successor
+// do the same.
 std::string KernelIntrinsics() {
   return R"(
 #define PLAIT_KERNEL extern "C" __global__ void
+__device__ __forceinline__ void AwaitEarlierKernels() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 __device__ __forceinline__ float HalfToFloat(unsigned short bits) {
   float x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));

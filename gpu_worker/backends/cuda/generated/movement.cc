@@ -119,6 +119,7 @@ __device__ inline void MovePart(const $E$* from, $E$* to, unsigned block) {
   }
 }
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  AwaitEarlierKernels();
   const unsigned block = blockIdx.x;
 $CALLS$}
 )",
@@ -172,6 +173,7 @@ GeneratedKernel PadKernel(const MovementProblem& p, const KernelForm& form) {
   kernel.source += Replace(
       R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  AwaitEarlierKernels();
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;

@@ -45,6 +45,7 @@ std::string PoolConstants(const PoolProblem& p, int width, const KernelForm& for
 constexpr const char* kWindow = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads)
 plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
+  AwaitEarlierKernels();
   const unsigned e = (blockIdx.x * kThreads + threadIdx.x) * kWidth;
   if (e >= static_cast<unsigned>(kBatch * kChannels * kOutputH * kOutputW)) return;
   unsigned pixel, image, channel;
@@ -95,6 +96,7 @@ plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
 constexpr const char* kGlobalChannelsLast = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads)
 plait_kernel(const T* __restrict__ x0, T* __restrict__ y0) {
+  AwaitEarlierKernels();
   constexpr int kGroups = (kChannels + 31) / 32, kParts = kThreads / 32;
   __shared__ float parts[kParts][32];
   const int channel = blockIdx.x % kGroups * 32 + threadIdx.x % 32, part = threadIdx.x / 32;

@@ -83,6 +83,7 @@ GeneratedKernel RecurrenceKernel(const RecurrenceProblem& p, const std::string& 
   kernel.source = Constants({{"kColumns", p.columns}, {"kThreads", threads}});
   kernel.source += Replace(R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  AwaitEarlierKernels();
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kColumns) return;
 $INPUTS$  {

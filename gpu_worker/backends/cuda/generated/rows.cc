@@ -41,6 +41,7 @@ template <bool kMax> __device__ inline float RowReduce(float x) {
 // go over it three times, but in registers.
 constexpr const char* kHead = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  AwaitEarlierKernels();
   const int row = blockIdx.x * (kThreads / kRowThreads) + threadIdx.x / kRowThreads;
   const int thread = threadIdx.x % kRowThreads;
   if (row >= kRows) return;

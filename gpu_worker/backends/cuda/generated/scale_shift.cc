@@ -29,6 +29,7 @@ GeneratedKernel ScaleShiftKernel(const ScaleShiftProblem& p, const KernelForm& f
                              {"kChannelsLast", form.layout == MemoryLayout::kNhwc ? 1 : 0}});
   kernel.source += Replace(R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  AwaitEarlierKernels();
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;

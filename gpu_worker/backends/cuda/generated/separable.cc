@@ -55,6 +55,7 @@ __device__ inline float Depthwise(const T* __restrict__ x0, const T* __restrict_
   return sum;
 }
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  AwaitEarlierKernels();
   __shared__ float inner[kChunk][kPixels + 1];
   __shared__ float matrix[kChunk][kOutputs + 1];
   constexpr int kArea = kOutputH * kOutputW, kTiles = (kArea + kPixels - 1) / kPixels;

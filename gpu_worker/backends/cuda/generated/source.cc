@@ -44,6 +44,7 @@ class GeneratedCandidate : public Candidate {
       : name_(std::string("generated/") + family + "/" + kernel.variant),
         kernel_(std::move(kernel)),
         form_(form),
+        sm_major_(device.sm_major),
         architecture_(ArchitectureOf(device.sm_major, device.sm_minor)),
         runtime_(device.present ? device.runtime : nullptr),
         kernel_cache_(device.kernel_cache) {}
@@ -54,6 +55,8 @@ class GeneratedCandidate : public Candidate {
   size_t workspace_bytes() const override { return 0; }
   // A kernel goes with its library.
   std::shared_ptr<const void> resources() const override { return library_; }
+  // AwaitEarlierKernels(), of which older devices know nothing.
+  bool waits_by_itself() const override { return sm_major_ >= 9; }
 
   Status Prepare() override {
     if (prepared_) return Ok();
@@ -111,6 +114,7 @@ class GeneratedCandidate : public Candidate {
   const std::string name_;
   const GeneratedKernel kernel_;
   const KernelForm form_;
+  const int sm_major_;
   const std::string architecture_;
   Runtime* const runtime_;  // null where the device is only described
   KernelCache* const kernel_cache_;

@@ -95,6 +95,7 @@ GeneratedKernel TransposedRows(const Collapsed& c, const KernelForm& form, Eleme
   kernel.source += Replace(
       R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
+  AwaitEarlierKernels();
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;
@@ -143,6 +144,7 @@ GeneratedKernel Tiled(const Collapsed& c, ElementType type) {
   kernel.source += Replace(
       R"(
 PLAIT_KERNEL __launch_bounds__(kTile * kStep) plait_kernel($PARAMETERS$) {
+  AwaitEarlierKernels();
   __shared__ $E$ tile[kTile][kTile + 1];
   const unsigned a0 = blockIdx.x % kTilesA * kTile;
   const unsigned b0 = blockIdx.x / kTilesA % kTilesB * kTile;

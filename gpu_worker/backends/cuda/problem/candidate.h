@@ -126,6 +126,10 @@ class Candidate {
   // REQUIRES: Prepare() succeeded.
   virtual std::shared_ptr<const void> resources() const { return nullptr; }
 
+  // Whether a launch is one kernel that waits by itself for what is before it, before it reads or
+  // writes anything (griddepcontrol.wait): a graph may let it begin early.
+  virtual bool waits_by_itself() const { return false; }
+
   // Enqueues one run.
   // Does not wait for the device. The first launch is better not a captured one, as libraries load
   // modules in it. A captured launch has the addresses of `operands` in it, which have to stay

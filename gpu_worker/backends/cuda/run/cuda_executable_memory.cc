@@ -259,7 +259,9 @@ absl::Status CudaExecutable::BuildSegments() {
   for (size_t step = 0; step < work_.size(); ++step) {
     StepLaunch& launch = launches.emplace_back();
     launch.enqueue = LaunchOf(step);
-    if (candidates_[step] != nullptr) launch.resources = candidates_[step]->resources();
+    if (candidates_[step] == nullptr) continue;
+    launch.resources = candidates_[step]->resources();
+    launch.waits_by_itself = candidates_[step]->waits_by_itself();
   }
   PLAIT_ASSIGN_OR_RETURN(segments_, BuildGraphs(device_.runtime, plan_, work_, launches));
   for (const PlanSegment& segment : segments_) {

@@ -66,8 +66,12 @@ class GraphOfSteps {
     };
     has_operations_ = true;
     builder_.Keep(launch.resources);
-    return ToStatusOr(builder_.AddOperation(
-        absl::StrCat("step ", step, " ", plan_.steps[step].kernel.family), enqueue));
+    PLAIT_ASSIGN_OR_RETURN(
+        const int operation,
+        ToStatusOr(builder_.AddOperation(
+            absl::StrCat("step ", step, " ", plan_.steps[step].kernel.family), enqueue)));
+    if (launch.waits_by_itself) builder_.LetBeginEarly(operation);
+    return operation;
   }
 
   absl::StatusOr<std::vector<Before>> BeforeOf(int step) const {

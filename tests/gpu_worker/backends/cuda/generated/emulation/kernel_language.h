@@ -60,6 +60,9 @@ inline void WaitAt(State barrier) {
 
 inline emulation::Index threadIdx, blockIdx, blockDim, gridDim;
 
+// Kernels run one after another.
+inline void AwaitEarlierKernels() {}
+
 namespace emulation {
 
 inline void StartFiber(Fiber& fiber, unsigned number) {
