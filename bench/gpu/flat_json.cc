@@ -77,10 +77,10 @@ class FlatReader {
 
   bool ReadList(FlatObject::Value* value) {
     const size_t start = place_;
-    FlatObject::Numbers numbers;
+    FlatObject::NumberList numbers;
     if (ReadNumbers(&numbers)) return *value = std::move(numbers), true;
     place_ = start;
-    std::vector<FlatObject::Numbers> lists;
+    std::vector<FlatObject::NumberList> lists;
     std::vector<std::string> strings;
     if (!Take('[')) return false;
     do {
@@ -99,7 +99,7 @@ class FlatReader {
     return Take(']');
   }
 
-  bool ReadNumbers(FlatObject::Numbers* numbers) {
+  bool ReadNumbers(FlatObject::NumberList* numbers) {
     if (!Take('[')) return false;
     if (Take(']')) return true;
     do {
@@ -216,12 +216,15 @@ bool FlatObject::Bool(const std::string& name, bool fallback) const {
   return value == nullptr ? fallback : *value;
 }
 
+std::vector<double> FlatObject::Numbers(const std::string& name) const {
+  const auto found = fields_.find(name);
+  const auto* numbers = found == fields_.end() ? nullptr : std::get_if<NumberList>(&found->second);
+  return numbers == nullptr ? std::vector<double>() : *numbers;
+}
+
 std::vector<int64_t> FlatObject::Integers(const std::string& name) const {
   std::vector<int64_t> integers;
-  const auto found = fields_.find(name);
-  const auto* numbers = found == fields_.end() ? nullptr : std::get_if<Numbers>(&found->second);
-  if (numbers == nullptr) return integers;
-  for (double number : *numbers) {
+  for (const double number : Numbers(name)) {
     if (!IsInteger(number)) return {};
     integers.push_back(static_cast<int64_t>(number));
   }
@@ -232,9 +235,9 @@ std::vector<std::vector<int64_t>> FlatObject::IntegerLists(const std::string& na
   std::vector<std::vector<int64_t>> result;
   const auto found = fields_.find(name);
   const auto* lists =
-      found == fields_.end() ? nullptr : std::get_if<std::vector<Numbers>>(&found->second);
+      found == fields_.end() ? nullptr : std::get_if<std::vector<NumberList>>(&found->second);
   if (lists == nullptr) return result;
-  for (const Numbers& numbers : *lists) {
+  for (const NumberList& numbers : *lists) {
     auto& integers = result.emplace_back();
     for (double number : numbers) {
       if (!IsInteger(number)) return {};

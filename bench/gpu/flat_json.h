@@ -26,15 +26,16 @@ class FlatObject {
   double Number(const std::string& name, double fallback = 0) const;
   int64_t Integer(const std::string& name, int64_t fallback = 0) const;
   bool Bool(const std::string& name, bool fallback = false) const;
+  std::vector<double> Numbers(const std::string& name) const;
   std::vector<int64_t> Integers(const std::string& name) const;
   std::vector<std::vector<int64_t>> IntegerLists(const std::string& name) const;
 
  private:
   friend class FlatReader;
 
-  using Numbers = std::vector<double>;
+  using NumberList = std::vector<double>;
   using Value =
-      std::variant<std::nullptr_t, bool, double, std::string, Numbers, std::vector<Numbers>,
+      std::variant<std::nullptr_t, bool, double, std::string, NumberList, std::vector<NumberList>,
                    std::vector<std::string>, std::map<std::string, double>>;
   std::map<std::string, Value> fields_;
 };

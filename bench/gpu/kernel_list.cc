@@ -171,6 +171,23 @@ Result<Problem> ReadRecurrence(const FlatObject& o) {
   return Problem(std::move(p));
 }
 
+ResizeProblem::Axis ReadAxis(const FlatObject& o, const std::string& name, int64_t input) {
+  ResizeProblem::Axis axis{.input = input,
+                           .taps = o.Integer(name + "_taps", 1),
+                           .elements = o.Integers(name + "_elements")};
+  for (const double weight : o.Numbers(name + "_weights")) {
+    axis.weights.push_back(static_cast<float>(weight));
+  }
+  return axis;
+}
+
+Result<Problem> ReadResize(const FlatObject& o) {
+  return Problem(ResizeProblem{.n = o.Integer("n", 1),
+                               .c = o.Integer("c", 1),
+                               .rows = ReadAxis(o, "row", o.Integer("h", 1)),
+                               .columns = ReadAxis(o, "column", o.Integer("w", 1))});
+}
+
 Result<Problem> ReadProblem(const FlatObject& o) {
   const std::string name = o.Text("problem");
   if (name == "conv") {
@@ -185,6 +202,7 @@ Result<Problem> ReadProblem(const FlatObject& o) {
   if (name == "movement") return ReadMovement(o);
   if (name == "attention") return ReadAttention(o);
   if (name == "recurrence") return ReadRecurrence(o);
+  if (name == "resize") return ReadResize(o);
   if (name == "scale_shift") {
     ScaleShiftProblem p{
         .n = o.Integer("n", 1), .c = o.Integer("c", 1), .spatial = o.Integer("spatial", 1)};

@@ -37,7 +37,8 @@ TINY_MODELS = ("tiny_resnet", "tiny_inception", "tiny_nasnet", "tiny_bert", "tin
 # Families that no tiny model has come from this one, the smallest kernel of each.
 TINY_FILLER = "nasnet_mobile"
 FAMILIES = ("attention", "conv", "separable", "matmul", "elementwise", "scale_shift", "rows",
-            "pool", "move", "recurrence")
+            "pool", "move", "recurrence",
+            "resize")
 
 
 def hollow(model):

@@ -141,6 +141,19 @@ void Add(const cuda::RecurrenceProblem& p, Json* json) {
                 {"outputs", p.outputs}});
 }
 
+void Add(const cuda::ResizeProblem& p, Json* json) {
+  json->update({{"n", p.n},
+                {"c", p.c},
+                {"h", p.rows.input},
+                {"w", p.columns.input},
+                {"row_taps", p.rows.taps},
+                {"row_elements", p.rows.elements},
+                {"row_weights", p.rows.weights},
+                {"column_taps", p.columns.taps},
+                {"column_elements", p.columns.elements},
+                {"column_weights", p.columns.weights}});
+}
+
 }  // namespace
 
 Json ProblemJson(const cuda::Problem& problem) {

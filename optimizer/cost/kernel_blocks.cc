@@ -246,7 +246,7 @@ std::optional<KernelBlocks> BlocksOf(const LoneKernel& lone, int multiprocessors
   // What the catalog has no kernels for: how long such would take if there were any.
   if (family == "other" && IsRecurrent(graph)) return RecurrentBlocks(graph);
   for (const absl::string_view known :
-       {"elementwise", "scale_shift", "pool", "move", "reorder", "other"}) {
+       {"elementwise", "scale_shift", "pool", "move", "resize", "reorder", "other"}) {
     if (family == known) return ElementBlocks(graph);
   }
   return std::nullopt;

@@ -132,6 +132,11 @@ def _elementwise(record, text):
         (int(i) for i in re.findall(r"x(\d+)", record["expression"])), default=-1)}
 
 
+def _resize(record, text):
+    x, y = text.shapes[text.inputs[0]], text.output()
+    return {"n": x[0], "c": x[1], "h": x[2], "w": x[3], "output": y[2:]}
+
+
 def _recurrence(record, text):
     # Splits and Concats are no steps.
     made = [name for node in text.nodes if node[0] not in ("Split", "Concat") for name in node[2]]
@@ -150,7 +155,7 @@ def _movement(record, text):
 
 READERS = {"conv": _conv, "separable_conv": _separable, "gemm": _gemm, "attention": _attention,
            "pool": _pool, "rows": _rows, "scale_shift": _scale_shift, "elementwise": _elementwise,
-           "movement": _movement, "recurrence": _recurrence}
+           "movement": _movement, "recurrence": _recurrence, "resize": _resize}
 
 
 def derived(record):
@@ -164,6 +169,9 @@ def derived(record):
         return {"highest": len(record["inputs"])}
     if problem == "attention":
         return {"produced": math.prod(record[name] for name in ("batch", "heads", "query", "dim"))}
+    if problem == "resize":
+        return {"output": [len(record[f"{axis}_elements"]) // record[f"{axis}_taps"]
+                           for axis in ("row", "column")]}
     if problem == "recurrence":
         columns = record["columns"]
         return {"computed": columns * len(record["steps"].split(";")),

@@ -62,6 +62,7 @@ with plait.Client(address, tenant="wheel") as client, plait.Client(address) as o
     device, *described = client.devices()
     assert all(each.predicted for each in described)
     assert device.id == "cpu" and device.workers == 1 and device.cores >= 1
+    assert not device.runtime_version
     capabilities = client.capabilities()
     assert capabilities.version == plait.__version__ and "plait" in capabilities.search_policies
     assert capabilities.budget_seconds_max > 60 and not capabilities.warnings

@@ -46,6 +46,10 @@ for call, kind in [
     (lambda: plait.optimize(model, output, search="all"), plait.InvalidRequestError),
     (lambda: plait.optimize(model, output, device="cuda:7"), plait.DeviceUnavailableError),
     (lambda: plait.optimize(model, output, server="127.0.0.1:1"), plait.UnreachableError),
+    (lambda: plait.optimize(model, output, server="127.0.0.1:1", insecure=True),
+     plait.UnreachableError),
+    (lambda: plait.optimize(model, output, server="127.0.0.1:1", insecure=True,
+                            tls=plait.Tls(ca="ca.pem")), plait.InvalidRequestError),
     (lambda: plait.optimize(model, output, colour=1), TypeError),
     (lambda: plait.optimize(b"no model"), TypeError),
 ]:
@@ -61,7 +65,8 @@ def test_it_optimizes_with_typed_results_and_errors(bare, model, tmp_path):
     assert out.splitlines() == [
         "NotFoundError NOT_FOUND", "ModelRejectedError MODEL_REJECTED",
         "InvalidRequestError INVALID_REQUEST", "DeviceUnavailableError DEVICE_UNAVAILABLE",
-        "UnreachableError UNREACHABLE", "TypeError ", "TypeError "]
+        "UnreachableError UNREACHABLE", "UnreachableError UNREACHABLE",
+        "InvalidRequestError INVALID_REQUEST", "TypeError ", "TypeError "]
 
 
 # A shell that starts tests in the background has programs ignore interrupts, and theirs, too.

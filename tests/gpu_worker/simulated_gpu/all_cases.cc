@@ -16,6 +16,7 @@ using cuda::GeneratedCase;
 using cuda::MovementProblem;
 using cuda::PoolProblem;
 using cuda::RecurrenceProblem;
+using cuda::ResizeProblem;
 using cuda::RowsProblem;
 using cuda::ScaleShiftProblem;
 using cuda::SeparableConvProblem;
@@ -171,6 +172,22 @@ RecurrenceProblem AnyRecurrence(Random& random) {
   return p;
 }
 
+ResizeProblem::Axis AnyAxis(Random& random) {
+  ResizeProblem::Axis axis{.input = random.Integer(1, 12), .taps = random.Integer(1, 4)};
+  for (int64_t i = axis.taps * random.Integer(1, 12); i > 0; --i) {
+    axis.elements.push_back(random.Integer(0, axis.input - 1));
+    axis.weights.push_back(static_cast<float>(random.Integer(-8, 8)) / 4);
+  }
+  return axis;
+}
+
+ResizeProblem AnyResize(Random& random) {
+  ResizeProblem p{.n = random.Integer(1, 2), .c = Channels(random)};
+  p.rows = AnyAxis(random);
+  p.columns = AnyAxis(random);
+  return p;
+}
+
 }  // namespace
 
 std::vector<GeneratedCase> AllCases() {
@@ -188,7 +205,9 @@ std::vector<GeneratedCase> AllCases() {
   }
   // Behind the others, whose numbers stay as they were.
   for (int i = 0; i < 10; ++i) {
-    cases.push_back({"odd" + std::to_string(i), AnyRecurrence(random)});
+    const std::string name = "odd" + std::to_string(i);
+    cases.push_back({name, AnyRecurrence(random)});
+    cases.push_back({name, AnyResize(random)});
   }
   // A few have an output without pixels.
   std::erase_if(cases, [](const GeneratedCase& c) { return !cuda::ShapeOf(c.problem).ok(); });

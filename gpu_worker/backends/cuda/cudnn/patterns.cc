@@ -46,6 +46,7 @@ struct ChoosePattern {
   }
   // Two convolutions in one graph, arbitrary chains and data movement: no engines.
   std::optional<CudnnGraph> operator()(const RecurrenceProblem&) const { return std::nullopt; }
+  std::optional<CudnnGraph> operator()(const ResizeProblem&) const { return std::nullopt; }
   std::optional<CudnnGraph> operator()(const SeparableConvProblem&) const { return std::nullopt; }
   std::optional<CudnnGraph> operator()(const ElementwiseProblem&) const { return std::nullopt; }
   std::optional<CudnnGraph> operator()(const MovementProblem&) const { return std::nullopt; }

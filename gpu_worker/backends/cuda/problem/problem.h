@@ -183,6 +183,26 @@ struct RecurrenceProblem {
   friend bool operator==(const RecurrenceProblem&, const RecurrenceProblem&) = default;
 };
 
+// An image of other sizes: pixel (i, j) of the result is the sum of pixels of the input, its taps, by
+// the products of their weights along both axes.
+struct ResizeProblem {
+  // Element i of the result has the `taps` elements and weights from i * taps on.
+  struct Axis {
+    int64_t input = 1;
+    int64_t taps = 1;
+    std::vector<int64_t> elements;
+    std::vector<float> weights;
+
+    int64_t output() const { return static_cast<int64_t>(elements.size()) / taps; }
+
+    friend bool operator==(const Axis&, const Axis&) = default;
+  };
+  int64_t n = 1, c = 1;
+  Axis rows, columns;
+
+  friend bool operator==(const ResizeProblem&, const ResizeProblem&) = default;
+};
+
 // A transpose (`permutation`), a concatenation of `inputs` along `axis`, a slice or split
 // (`starts` and `sizes` per output of one input along `axis`), a gather of rows, or padding.
 // Padding writes zeros; negative numbers of it take elements away, as a slice along several axes
@@ -207,6 +227,6 @@ struct MovementProblem {
 using Problem =
     std::variant<ConvProblem, SeparableConvProblem, GemmProblem, AttentionProblem, PoolProblem,
                  RowsProblem, ScaleShiftProblem, ElementwiseProblem, MovementProblem,
-                 RecurrenceProblem>;
+                 RecurrenceProblem, ResizeProblem>;
 
 }  // namespace plait::cuda

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gpu_worker/backends/cuda/problem/expression.h"
+#include "gpu_worker/backends/cuda/problem/shape_checks.h"
 
 // What is checked, and what follows, by an example. ConvProblem{.n = 1, .c = 64, .h = 56, .w = 56,
 // .k = 128, .r = 3, .s = 3, .stride = {2, 2}, .pad = {1, 1, 1, 1}, .bias = true} has
@@ -21,39 +22,6 @@
 
 namespace plait::cuda {
 namespace {
-
-// Generated kernels hold an element's place in 32 bits.
-constexpr int64_t kElementsMax = (int64_t{1} << 31) - 1;
-
-Error Invalid(const std::string& what) { return Error{ErrorCode::kInvalid, what}; }
-
-bool Positive(std::initializer_list<int64_t> sizes) {
-  return std::all_of(sizes.begin(), sizes.end(),
-                     [](int64_t size) { return size > 0 && size <= kElementsMax; });
-}
-
-// Whether the sizes are positive and their product is small enough for every index we compute.
-bool ProductFits(std::initializer_list<int64_t> sizes) {
-  if (!Positive(sizes)) return false;
-  int64_t product = 1;
-  for (int64_t size : sizes) {
-    product *= size;
-    if (product > kElementsMax) return false;
-  }
-  return true;
-}
-
-// 8 dimensions: every one of them is a division and a remainder in a generated kernel.
-bool ShapeFits(const std::vector<int64_t>& shape) {
-  if (shape.size() > 8) return false;
-  int64_t product = 1;
-  for (int64_t size : shape) {
-    if (size <= 0 || size > kElementsMax) return false;
-    product *= size;
-    if (product > kElementsMax) return false;
-  }
-  return true;
-}
 
 Result<ProblemShape> Shape(const ConvProblem& p) {
   if (!ProductFits({p.n, p.c, p.h, p.w}) || !ProductFits({p.k, p.c, p.r, p.s}) ||
@@ -259,133 +227,17 @@ Result<ProblemShape> Shape(const ElementwiseProblem& p) {
   return shape;
 }
 
-// 4096: the compiler sees all of a program at once.
-constexpr int64_t kProgramValuesMax = 4096;
-
-Result<ProblemShape> Shape(const RecurrenceProblem& p) {
-  ProblemShape shape;
-  int64_t values = 0;
-  for (const int64_t rows : p.inputs) {
-    if (!ProductFits({rows, p.columns})) return Invalid("recurrence: sizes out of range");
-    values += rows;
-    shape.inputs.push_back(rows * p.columns);
-    if (values > kProgramValuesMax) return Invalid("recurrence: too many rows");
-  }
-  if (p.inputs.empty() || values + static_cast<int64_t>(p.steps.size()) > kProgramValuesMax) {
-    return Invalid("recurrence: no inputs, or too many steps");
-  }
-  const Result<std::vector<Expression>> steps = StepsOf(p);
-  if (!steps.ok()) return steps.error();
-  for (const Expression& step : steps.value()) shape.flops += step.operations() * p.columns;
-  values += static_cast<int64_t>(p.steps.size());
-  for (const std::vector<int64_t>& rows : p.outputs) {
-    const bool are_values = std::all_of(rows.begin(), rows.end(), [&](int64_t value) {
-      return value >= 0 && value < values;
-    });
-    if (rows.empty() || !are_values ||
-        !ProductFits({static_cast<int64_t>(rows.size()), p.columns})) {
-      return Invalid("recurrence: an output has no rows, or rows that there are not");
-    }
-    shape.outputs.push_back(static_cast<int64_t>(rows.size()) * p.columns);
-  }
-  return shape;
-}
-
-Status CheckPad(const MovementProblem& p) {
-  const auto rank = static_cast<int64_t>(p.inputs[0].size());
-  if (static_cast<int64_t>(p.starts.size()) != rank ||
-      static_cast<int64_t>(p.sizes.size()) != rank) {
-    return Invalid("pad: one number per dimension before and after");
-  }
-  if (!p.steps.empty() && static_cast<int64_t>(p.steps.size()) != rank) {
-    return Invalid("pad: one step per dimension");
-  }
-  for (const int64_t step : p.steps) {
-    if (step < 1 || step > kElementsMax) return Invalid("pad: step out of range");
-  }
-  for (int64_t d = 0; d < rank; ++d) {
-    const int64_t size = p.inputs[0][d];
-    if (p.starts[d] < -size || p.sizes[d] < -size || p.starts[d] > kElementsMax ||
-        p.sizes[d] > kElementsMax || size + p.starts[d] + p.sizes[d] <= 0) {
-      return Invalid("pad: takes all away, or is huge");
-    }
-  }
-  return Ok();
-}
-
-Status CheckMovement(const MovementProblem& p) {
-  using Kind = MovementProblem::Kind;
-  if (p.inputs.empty() || p.inputs.size() > 64) return Invalid("movement: 1 to 64 inputs");
-  for (const auto& input : p.inputs) {
-    if (!ShapeFits(input)) return Invalid("movement: shape out of range");
-  }
-  const auto rank = static_cast<int64_t>(p.inputs[0].size());
-  const bool axis_fits = p.axis >= 0 && p.axis < rank;
-  switch (p.kind) {
-    case Kind::kCopy:
-      return Ok();
-    case Kind::kTranspose: {
-      std::vector<int64_t> sorted = p.permutation;
-      std::sort(sorted.begin(), sorted.end());
-      for (int64_t d = 0; d < rank; ++d) {
-        if (static_cast<int64_t>(sorted.size()) != rank || sorted[d] != d) {
-          return Invalid("transpose: not a permutation");
-        }
-      }
-      return Ok();
-    }
-    case Kind::kConcat:
-      if (!axis_fits) return Invalid("concat: axis out of range");
-      for (std::vector<int64_t> input : p.inputs) {
-        if (static_cast<int64_t>(input.size()) != rank) return Invalid("concat: ranks differ");
-        // Made equal along the axis, the shapes have to be equal altogether.
-        input[p.axis] = p.inputs[0][p.axis];
-        if (input != p.inputs[0]) return Invalid("concat: shapes differ");
-      }
-      return Ok();
-    case Kind::kSlice:
-      if (!axis_fits || p.starts.empty() || p.starts.size() != p.sizes.size() ||
-          p.starts.size() > 64) {
-        return Invalid("slice: axis or number of outputs out of range");
-      }
-      for (size_t i = 0; i < p.starts.size(); ++i) {
-        if (p.starts[i] < 0 || p.sizes[i] <= 0 || p.starts[i] > p.inputs[0][p.axis] - p.sizes[i]) {
-          return Invalid("slice: outside of the input");
-        }
-      }
-      return Ok();
-    case Kind::kGather:
-      if (!axis_fits || p.inputs.size() != 2) return Invalid("gather: data, indices and an axis");
-      return Ok();
-    case Kind::kPad:
-      return CheckPad(p);
-  }
-  return Invalid("movement: unknown kind");
-}
-
-// The outputs' shapes are formed only after CheckMovement() has bounded every size they add up.
-Result<ProblemShape> Shape(const MovementProblem& p) {
-  PLAIT_CUDA_RETURN_IF_ERROR(CheckMovement(p));
-  ProblemShape shape;
-  for (const auto& input : p.inputs) shape.inputs.push_back(ElementCount(input));
-  for (const auto& output : OutputShapes(p)) {
-    if (!ShapeFits(output)) return Invalid("movement: output too big");
-    shape.outputs.push_back(ElementCount(output));
-  }
-  return shape;
-}
-
 }  // namespace
 
 Result<ProblemShape> ShapeOf(const Problem& problem) {
-  return std::visit([](const auto& p) { return Shape(p); }, problem);
+  return std::visit([](const auto& p) -> Result<ProblemShape> { return Shape(p); }, problem);
 }
 
 const char* ProblemName(const Problem& problem) {
   static constexpr const char* kNames[] = {"conv",        "separable_conv", "gemm",
                                            "attention",   "pool",           "rows",
                                            "scale_shift", "elementwise",    "movement",
-                                           "recurrence"};
+                                           "recurrence",  "resize"};
   return kNames[problem.index()];
 }
 

@@ -249,6 +249,22 @@ Element Prepare(const RecurrenceProblem& p, MemoryLayout, const HostOperands& op
   };
 }
 
+Element Prepare(const ResizeProblem& p, MemoryLayout layout, const HostOperands& operands) {
+  return [&p, layout, &operands](int, int64_t offset) {
+    const Coordinates y = Locate(offset, {p.n, p.c, p.rows.output(), p.columns.output()}, layout);
+    const auto strides = StridesOf({p.n, p.c, p.rows.input, p.columns.input}, layout);
+    double sum = 0;
+    for (int64_t r = y[2] * p.rows.taps; r < (y[2] + 1) * p.rows.taps; ++r) {
+      for (int64_t s = y[3] * p.columns.taps; s < (y[3] + 1) * p.columns.taps; ++s) {
+        const Coordinates x = {y[0], y[1], p.rows.elements[r], p.columns.elements[s]};
+        sum += static_cast<double>(p.rows.weights[r]) * p.columns.weights[s] *
+               operands.inputs[0][Offset(x, strides)];
+      }
+    }
+    return sum;
+  };
+}
+
 double Moved(const MovementProblem& p, MemoryLayout layout, const HostOperands& operands,
              const Coordinates& y, int output) {
   using Kind = MovementProblem::Kind;

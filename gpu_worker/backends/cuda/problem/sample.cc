@@ -61,6 +61,9 @@ struct MemoryShapes {
     return shapes;
   }
 
+  std::vector<std::vector<int64_t>> operator()(const ResizeProblem& p) const {
+    return {Image(p.n, p.c, p.rows.output(), p.columns.output())};
+  }
   std::vector<std::vector<int64_t>> operator()(const RecurrenceProblem& p) const {
     std::vector<std::vector<int64_t>> shapes;
     for (const std::vector<int64_t>& rows : p.outputs) {

@@ -148,6 +148,19 @@ TEST(ReferenceProblemTest, NegativeIndicesCountFromTheEnd) {
   EXPECT_EQ(All(p, MemoryLayout::kNchw, operands), (std::vector<double>{30, 10, 10, 30}));
 }
 
+TEST(ReferenceProblemTest, ResizesByTapsOfBothAxes) {
+  // Rows repeat, columns are halves of two.
+  const ResizeProblem p{.rows = {2, 1, {0, 0, 1}, {1, 1, 1}},
+                        .columns = {4, 2, {0, 1, 2, 3}, {0.5F, 0.5F, 0.25F, 0.75F}}};
+  HostOperands operands;
+  operands.inputs = {{1, 3, 4, 8, 5, 7, 0, 4}};
+  const std::vector<ReferenceElement> elements =
+      ComputeReference(p, ShapeOf(p).value(), MemoryLayout::kNchw, operands, 1000, 1);
+  std::vector<double> values;
+  for (const ReferenceElement& element : elements) values.push_back(element.value);
+  EXPECT_EQ(values, std::vector<double>({2, 7, 2, 7, 6, 3}));
+}
+
 TEST(ReferenceProblemTest, StepsOfARecurrenceReadEarlierOnes) {
   // y = (a0 * b, a0 * b + a1) in each of two columns.
   const RecurrenceProblem p{.columns = 2,

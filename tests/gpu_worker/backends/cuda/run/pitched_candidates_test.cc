@@ -90,6 +90,14 @@ TEST_F(PitchedCandidatesTest, Pools) {
   CheckOneInOneOut(pool, 8, 8);
 }
 
+TEST_F(PitchedCandidatesTest, Resizes) {
+  const ResizeProblem resize{.n = 2,
+                             .c = 8,
+                             .rows = {3, 2, {0, 1, 1, 2}, {0.5, 0.5, 0.25, 0.75}},
+                             .columns = {2, 1, {0, 0, 1, 1}, {1, 1, 1, 1}}};
+  CheckOneInOneOut(resize, 8, 8);
+}
+
 TEST_F(PitchedCandidatesTest, ScaleShift) {
   CheckOneInOneOut(ScaleShiftProblem{.n = 2, .c = 8, .spatial = 15}, 8, 8);
 }

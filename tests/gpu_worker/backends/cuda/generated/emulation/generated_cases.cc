@@ -1,5 +1,6 @@
 #include "tests/gpu_worker/backends/cuda/generated/emulation/generated_cases.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace plait::cuda {
@@ -231,6 +232,24 @@ void AddConvolutions(std::vector<GeneratedCase>* cases) {
        ScaleShiftProblem{.n = 2, .c = 16, .spatial = 12, .activation = Activation::kRelu}});
 }
 
+// Twice as many rows, by linear taps, and two thirds of the columns, by the nearest.
+void AddResizes(std::vector<GeneratedCase>* cases) {
+  for (const int64_t channels : {6, 16}) {
+    ResizeProblem resize{.n = 2, .c = channels, .rows = {5, 2, {}, {}}, .columns = {9, 1, {}, {}}};
+    for (int64_t row = 0; row < 10; ++row) {
+      const int64_t first = std::max<int64_t>(0, (row - 1) / 2);
+      resize.rows.elements.insert(resize.rows.elements.end(),
+                                  {first, std::min<int64_t>(4, first + 1)});
+      resize.rows.weights.insert(resize.rows.weights.end(), {0.75F, 0.25F});
+    }
+    for (const int64_t column : {0, 2, 3, 5, 6, 8}) {
+      resize.columns.elements.push_back(column);
+      resize.columns.weights.push_back(1);
+    }
+    cases->push_back({"resize_" + std::to_string(channels), resize});
+  }
+}
+
 void AddRecurrences(std::vector<GeneratedCase>* cases) {
   // Rows that are read by steps, handed on as they are, and not at all.
   const RecurrenceProblem rows{.columns = 37,
@@ -263,6 +282,7 @@ std::vector<GeneratedCase> GeneratedCases() {
   AddPools(&cases);
   AddConvolutions(&cases);
   AddRecurrences(&cases);
+  AddResizes(&cases);
   return cases;
 }
 
