@@ -114,12 +114,15 @@ Result<Problem> ReadPool(const FlatObject& o) {
 
 Result<Problem> ReadRows(const FlatObject& o) {
   static constexpr const char* kKinds[] = {"softmax",    "log_softmax", "layer_norm",
-                                           "reduce_sum", "reduce_mean", "reduce_max"};
+                                           "reduce_sum", "reduce_mean", "reduce_max",
+                                           "rms_norm",   "instance_norm"};
   const std::optional<int> kind = IndexOf(kKinds, o.Text("kind", "softmax"));
   if (!kind) return Invalid("kind: unknown rows kind " + o.Text("kind"));
   return Problem(RowsProblem{.kind = static_cast<RowsProblem::Kind>(*kind),
                              .rows = o.Integer("rows", 1),
                              .columns = o.Integer("columns", 1),
+                             .inner = o.Integer("inner", 1),
+                             .channels = o.Integer("channels", 1),
                              .residual = o.Bool("residual"),
                              .epsilon = static_cast<float>(o.Number("epsilon", 1e-5))});
 }

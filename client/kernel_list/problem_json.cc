@@ -101,12 +101,15 @@ void Add(const cuda::PoolProblem& p, Json* json) {
 
 void Add(const cuda::RowsProblem& p, Json* json) {
   static constexpr const char* kKinds[] = {"softmax",    "log_softmax", "layer_norm",
-                                           "reduce_sum", "reduce_mean", "reduce_max"};
+                                           "reduce_sum", "reduce_mean", "reduce_max",
+                                           "rms_norm",   "instance_norm"};
   json->update({{"kind", kKinds[static_cast<int>(p.kind)]},
                 {"rows", p.rows},
                 {"columns", p.columns},
                 {"residual", p.residual}});
-  if (p.kind == cuda::RowsProblem::Kind::kLayerNorm) (*json)["epsilon"] = p.epsilon;
+  if (p.normalizes()) (*json)["epsilon"] = p.epsilon;
+  if (p.inner != 1) (*json)["inner"] = p.inner;
+  if (p.channels != 1) (*json)["channels"] = p.channels;
 }
 
 void Add(const cuda::ScaleShiftProblem& p, Json* json) {

@@ -116,8 +116,8 @@ def _pool(record, text):
 def _rows(record, text):
     x = text.shapes[text.inputs[0]]
     facts = {"elements": math.prod(x), "residual": text.count("Add") == 1}
-    if record["kind"] == "layer_norm":
-        node = text.first("LayerNormalization")
+    if record["kind"].endswith("_norm"):
+        node = text.first("LayerNormalization", "RMSNormalization", "InstanceNormalization")
         facts["epsilon"] = float32(node[3].get("epsilon", "1e-05"))
     return facts
 

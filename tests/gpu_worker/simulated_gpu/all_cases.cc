@@ -172,6 +172,18 @@ RecurrenceProblem AnyRecurrence(Random& random) {
   return p;
 }
 
+RowsProblem AnyOtherRows(Random& random) {
+  using Kind = RowsProblem::Kind;
+  RowsProblem p{.kind = static_cast<Kind>(random.Integer(0, 7))};
+  p.columns = random.Integer(1, 90);
+  p.rows = random.Integer(1, 5);
+  if (p.kind == Kind::kInstanceNorm) p.channels = random.Integer(1, 4);
+  if (!p.normalizes()) p.inner = random.Integer(2, 40);
+  p.rows *= p.channels * p.inner;
+  p.residual = p.kind == Kind::kRmsNorm && random.Integer(0, 1) != 0;
+  return p;
+}
+
 ResizeProblem::Axis AnyAxis(Random& random) {
   ResizeProblem::Axis axis{.input = random.Integer(1, 12), .taps = random.Integer(1, 4)};
   for (int64_t i = axis.taps * random.Integer(1, 12); i > 0; --i) {
@@ -208,6 +220,7 @@ std::vector<GeneratedCase> AllCases() {
     const std::string name = "odd" + std::to_string(i);
     cases.push_back({name, AnyRecurrence(random)});
     cases.push_back({name, AnyResize(random)});
+    cases.push_back({name, AnyOtherRows(random)});
   }
   // A few have an output without pixels.
   std::erase_if(cases, [](const GeneratedCase& c) { return !cuda::ShapeOf(c.problem).ok(); });

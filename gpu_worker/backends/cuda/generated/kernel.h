@@ -11,8 +11,8 @@
 #include "gpu_worker/backends/cuda/problem/problem.h"
 
 // Kernels of our own, written as text for each problem and compiled at run time, for what libraries
-// have no fast kernel for. Each family is a file: elementwise, rows (softmax, layer norm,
-// reductions), transpose, movement (concat, slice, pad, copy), gather, pool, depthwise, separable,
+// have no fast kernel for. Each family is a file: elementwise, rows (softmax, norms,
+// reductions), strided_rows, transpose, movement (concat, slice, pad, copy), gather, pool, depthwise, separable,
 // scale_shift, recurrence, resize. kernel.h has what they share, elements.h what those of integers and bools do,
 // source.cc lists them as candidates. Most only move memory, so they are built for it: neighbouring
 // threads touch neighbouring addresses, in vectors of up to 16 bytes, and as a rule each element is

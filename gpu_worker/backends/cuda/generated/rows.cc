@@ -92,6 +92,13 @@ std::string SumSource(const std::string& name, const std::string& term) {
          " = RowReduce<false>(" + name + ");\n";
 }
 
+// The mean, and the factor that makes the deviation one.
+std::string Moments() {
+  return SumSource("mean", "a[v][j]") + "  mean *= 1.0f / kColumns;\n" +
+         SumSource("variance", "(a[v][j] - mean) * (a[v][j] - mean)") +
+         "  const float factor = rsqrtf(variance * (1.0f / kColumns) + $EPSILON$);\n";
+}
+
 // Softmax subtracts the largest element, so that exp() cannot overflow; the variance is summed
 // around the mean in a second pass, since the difference of squares would cancel.
 std::string Body(Rows kind) {
@@ -105,13 +112,19 @@ std::string Body(Rows kind) {
              "  const float log_sum = logf(sum);\n" +
              ForEach("a[v][j] = (a[v][j] - top) - log_sum;", Store());
     case Rows::kLayerNorm:
-      return SumSource("mean", "a[v][j]") + "  mean *= 1.0f / kColumns;\n" +
-             SumSource("variance", "(a[v][j] - mean) * (a[v][j] - mean)") +
-             "  const float factor = rsqrtf(variance * (1.0f / kColumns) + $EPSILON$);\n" +
+      return Moments() +
              ForEach(
                  "a[v][j] = (a[v][j] - mean) * factor * ToFloat(weights[column + j]) +"
                  " ToFloat(bias[column + j]);",
                  Store());
+    case Rows::kRmsNorm:
+      return SumSource("squares", "a[v][j] * a[v][j]") +
+             "  const float factor = rsqrtf(squares * (1.0f / kColumns) + $EPSILON$);\n" +
+             ForEach("a[v][j] = a[v][j] * factor * ToFloat(weights[column + j]);", Store());
+    case Rows::kInstanceNorm:
+      return Moments() + "  const float scale = factor * ToFloat(weights[row % kChannels]);\n" +
+             "  const float shift = ToFloat(bias[row % kChannels]);\n" +
+             ForEach("a[v][j] = (a[v][j] - mean) * scale + shift;", Store());
     case Rows::kReduceSum:
       return SumSource("sum", "a[v][j]") + "  if (thread == 0) y0[row] = FromFloat(sum);\n";
     case Rows::kReduceMean:
@@ -126,10 +139,8 @@ std::string Body(Rows kind) {
 GeneratedKernel RowsKernel(const RowsProblem& p, int row_threads, int width) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}};
-  if (p.kind == Rows::kLayerNorm) {
-    kernel.arguments.push_back({Kind::kWeights});
-    kernel.arguments.push_back({Kind::kBias});
-  }
+  if (p.normalizes()) kernel.arguments.push_back({Kind::kWeights});
+  if (p.normalizes() && p.kind != Rows::kRmsNorm) kernel.arguments.push_back({Kind::kBias});
   if (p.residual) kernel.arguments.push_back({Kind::kResidual});
   kernel.arguments.push_back({Kind::kOutput, 0});
   // Four warps in a block: a block of one warp would leave a multiprocessor half empty, which holds
@@ -140,6 +151,7 @@ GeneratedKernel RowsKernel(const RowsProblem& p, int row_threads, int width) {
   kernel.grid = {static_cast<unsigned>(CeilDivide(p.rows, threads / row_threads)), 1, 1};
   kernel.source = Constants({{"kRows", p.rows},
                              {"kColumns", p.columns},
+                             {"kChannels", p.channels},
                              {"kThreads", threads},
                              {"kRowThreads", row_threads},
                              {"kWidth", width},
@@ -162,6 +174,7 @@ std::vector<GeneratedKernel> GenerateRowsProblem(const Problem& problem, const K
 }  // namespace
 
 std::vector<GeneratedKernel> GenerateRows(const RowsProblem& problem, const KernelForm& form) {
+  if (problem.inner != 1) return {};
   const int width = VectorWidth(form, {problem.columns});
   std::vector<GeneratedKernel> kernels;
   for (int threads : {32, 128, 256, 1024}) {

@@ -25,6 +25,10 @@ std::optional<RowsProblem::Kind> KindOf(OpKind op) {
       return RowsProblem::Kind::kReduceMean;
     case OpKind::kReduceMax:
       return RowsProblem::Kind::kReduceMax;
+    case OpKind::kRMSNormalization:
+      return RowsProblem::Kind::kRmsNorm;
+    case OpKind::kInstanceNormalization:
+      return RowsProblem::Kind::kInstanceNorm;
     default:
       return std::nullopt;
   }
@@ -37,30 +41,48 @@ bool HoldsFloats(const Graph& graph, NodeId id) {
          graph.input_type(id, 0).elements() > 0;
 }
 
-// The rows of a tensor that begin at an axis.
-RowsProblem RowsFrom(const TensorType& type, int64_t axis) {
+// The axes that make a row, from the first to the one behind the last.
+struct RowAxes {
+  int64_t first = 0;
+  int64_t past = 0;
+};
+
+RowsProblem RowsOf(const TensorType& type, const RowAxes& axes) {
   RowsProblem rows;
-  for (int i = 0; i < type.rank(); ++i) (i < axis ? rows.rows : rows.columns) *= type.shape[i];
+  for (int64_t i = 0; i < type.rank(); ++i) {
+    (i >= axes.first && i < axes.past ? rows.columns : rows.rows) *= type.shape[i];
+    if (i >= axes.past) rows.inner *= type.shape[i];
+  }
   return rows;
 }
 
-// The first axis of a row. A softmax is along one axis, behind which others have one element each.
-std::optional<int64_t> FirstAxis(const Graph& graph, NodeId id, RowsProblem::Kind kind) {
+std::optional<RowAxes> RowAxesOf(const Graph& graph, NodeId id, RowsProblem::Kind kind) {
+  using Kind = RowsProblem::Kind;
   const Node& node = graph.node(id);
-  const TensorType& type = graph.input_type(id, 0);
-  if (kind == RowsProblem::Kind::kLayerNorm) {
-    return NormalAxis(node.attributes->Int("axis", -1), type.rank());
+  const int rank = graph.input_type(id, 0).rank();
+  switch (kind) {
+    case Kind::kLayerNorm:
+    case Kind::kRmsNorm: {
+      const std::optional<int64_t> axis = NormalAxis(node.attributes->Int("axis", -1), rank);
+      if (!axis.has_value()) return std::nullopt;
+      return RowAxes{*axis, rank};
+    }
+    case Kind::kInstanceNorm:
+      return RowAxes{2, rank};
+    case Kind::kSoftmax:
+    case Kind::kLogSoftmax: {
+      const std::optional<int> axis = AxisOf(graph, id, -1);
+      if (!axis.has_value()) return std::nullopt;
+      return RowAxes{*axis, *axis + 1};
+    }
+    default: {
+      const std::optional<std::vector<int>> axes = ReducedAxes(graph, id);
+      if (!axes.has_value() || axes->empty()) return std::nullopt;
+      const int past = axes->back() + 1;
+      if (past - axes->front() != static_cast<int>(axes->size())) return std::nullopt;
+      return RowAxes{axes->front(), past};
+    }
   }
-  if (kind == RowsProblem::Kind::kSoftmax || kind == RowsProblem::Kind::kLogSoftmax) {
-    const std::optional<int> axis = AxisOf(graph, id, -1);
-    if (!axis.has_value() || RowsFrom(type, *axis + 1).columns != 1) return std::nullopt;
-    return *axis;
-  }
-  const std::optional<std::vector<int>> axes = ReducedAxes(graph, id);
-  if (!axes.has_value() || axes->empty()) return std::nullopt;
-  const bool are_last = axes->back() == type.rank() - 1 &&
-                        axes->back() - axes->front() + 1 == static_cast<int>(axes->size());
-  return are_last ? std::optional<int64_t>(axes->front()) : std::nullopt;
 }
 
 // Scale and shift of a normalization; one that lacks either has ones or zeros.
@@ -73,17 +95,33 @@ OperandValue ColumnsOf(const Graph& graph, const Node& node, size_t input, int64
   return OperandOf(Constant::OfTensor(Tensor::Of<float>({columns}, values)));
 }
 
-bool ReadNormalization(const Graph& graph, NodeId id, RowsProblem* rows, KernelProblem* problem) {
+// Norms of columns have numbers of the row's shape.
+bool ReadColumns(const Graph& graph, NodeId id, const RowAxes& axes, const RowsProblem& rows,
+                 KernelProblem* problem) {
   const Node& node = graph.node(id);
   const TensorType& x = graph.input_type(id, 0);
-  const int64_t axis = *FirstAxis(graph, id, RowsProblem::Kind::kLayerNorm);
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const TensorId input = node.inputs[i];
-    if (input != kNoTensor && !IsRowOf(x, axis, graph.type(input))) return false;
+    if (input != kNoTensor && !IsRowOf(x, axes.first, graph.type(input))) return false;
   }
+  problem->weights = ColumnsOf(graph, node, 1, rows.columns, 1);
+  if (rows.kind == RowsProblem::Kind::kLayerNorm) {
+    problem->bias = ColumnsOf(graph, node, 2, rows.columns, 0);
+  }
+  return true;
+}
+
+bool ReadNormalization(const Graph& graph, NodeId id, const RowAxes& axes, RowsProblem* rows,
+                       KernelProblem* problem) {
+  const Node& node = graph.node(id);
   rows->epsilon = node.attributes->Float("epsilon", 1e-5F);
-  problem->weights = ColumnsOf(graph, node, 1, rows->columns, 1);
-  problem->bias = ColumnsOf(graph, node, 2, rows->columns, 0);
+  if (rows->kind != RowsProblem::Kind::kInstanceNorm) {
+    return ReadColumns(graph, id, axes, *rows, problem);
+  }
+  if (node.inputs.size() != 3 || graph.input_type(id, 0).rank() < 3) return false;
+  rows->channels = graph.input_type(id, 0).shape[1];
+  problem->weights = OperandOf(graph, node.inputs[1]);
+  problem->bias = OperandOf(graph, node.inputs[2]);
   return true;
 }
 
@@ -92,15 +130,17 @@ std::optional<KernelProblem> ProblemAt(const Graph& graph, NodeId id) {
   if (!HasEnds(graph, id) || !HoldsFloats(graph, id)) return std::nullopt;
   const std::optional<RowsProblem::Kind> kind = KindOf(graph.node(id).op);
   if (!kind.has_value() || !HasOneOutput(graph.node(id))) return std::nullopt;
-  const std::optional<int64_t> axis = FirstAxis(graph, id, *kind);
-  if (!axis.has_value()) return std::nullopt;
+  const std::optional<RowAxes> axes = RowAxesOf(graph, id, *kind);
+  if (!axes.has_value()) return std::nullopt;
   KernelProblem problem{.inputs = {OperandOf(graph, graph.node(id).inputs[0])}};
-  RowsProblem rows = RowsFrom(graph.input_type(id, 0), *axis);
+  RowsProblem rows = RowsOf(graph.input_type(id, 0), *axes);
   rows.kind = *kind;
-  const bool is_norm = *kind == RowsProblem::Kind::kLayerNorm;
-  // Nothing on the device computes it.
-  if (rows.columns > kRowColumnsMax && !is_norm) return std::nullopt;
-  if (is_norm && !ReadNormalization(graph, id, &rows, &problem)) return std::nullopt;
+  // Nothing on the device computes it; longer layer norms are cuDNN's.
+  const bool is_held = rows.inner != 1 || rows.kind == RowsProblem::Kind::kLayerNorm;
+  if (rows.columns > kRowColumnsMax && !is_held) return std::nullopt;
+  if (rows.normalizes() && !ReadNormalization(graph, id, *axes, &rows, &problem)) {
+    return std::nullopt;
+  }
   problem.problem = rows;
   return problem;
 }
@@ -116,7 +156,8 @@ NodeId NormalizationBehind(const Graph& graph, NodeId id) {
   }
   if (!graph.has_single_use(sum.outputs[0]) || graph.is_output(sum.outputs[0])) return kNoNode;
   const NodeId reader = graph.users(sum.outputs[0])[0];
-  const bool reads = IsOneOf(graph, reader, {OpKind::kLayerNormalization}) &&
+  const bool reads = IsOneOf(graph, reader,
+                             {OpKind::kLayerNormalization, OpKind::kRMSNormalization}) &&
                      graph.node(reader).inputs[0] == sum.outputs[0];
   return reads ? reader : kNoNode;
 }

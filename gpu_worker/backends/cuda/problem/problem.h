@@ -126,16 +126,38 @@ struct PoolProblem {
 // The longest row that a kernel of ours holds; longer layer norms are cuDNN's.
 constexpr int64_t kRowColumnsMax = 65536;
 
-// Over the last `columns` elements of each of `rows` rows.
+// Over the `columns` elements of each of `rows` rows, which lie `inner` apart: row r begins at
+// r / inner * inner * columns + r % inner. With 1 rows lie one behind the other; only softmaxes and
+// reductions have another number.
 // A layer norm multiplies by the weights and adds the bias, one number per column, and divides by
-// sqrt(variance + epsilon). The other kinds have none of these.
+// sqrt(variance + epsilon); an RMS norm divides by sqrt(mean of squares + epsilon), and has weights
+// alone. An instance norm is a layer norm whose weights and bias are one number per channel, that of
+// row r being r % channels. The other kinds have none of these.
 struct RowsProblem {
-  enum class Kind { kSoftmax, kLogSoftmax, kLayerNorm, kReduceSum, kReduceMean, kReduceMax };
+  enum class Kind {
+    kSoftmax,
+    kLogSoftmax,
+    kLayerNorm,
+    kReduceSum,
+    kReduceMean,
+    kReduceMax,
+    kRmsNorm,
+    kInstanceNorm
+  };
   // The reductions give one number per row.
   Kind kind = Kind::kSoftmax;
   int64_t rows = 1, columns = 1;
-  bool residual = false;  // kLayerNorm of x + residual
-  float epsilon = 1e-5F;  // of kLayerNorm; what ONNX takes where nothing is said
+  int64_t inner = 1;
+  int64_t channels = 1;   // of kInstanceNorm
+  bool residual = false;  // kLayerNorm or kRmsNorm of x + residual
+  float epsilon = 1e-5F;  // of the norms; what ONNX takes where nothing is said
+
+  bool reduces() const {
+    return kind == Kind::kReduceSum || kind == Kind::kReduceMean || kind == Kind::kReduceMax;
+  }
+  bool normalizes() const {
+    return kind == Kind::kLayerNorm || kind == Kind::kRmsNorm || kind == Kind::kInstanceNorm;
+  }
 
   friend bool operator==(const RowsProblem&, const RowsProblem&) = default;
 };

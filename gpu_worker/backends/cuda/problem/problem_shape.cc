@@ -170,21 +170,26 @@ Result<ProblemShape> Shape(const PoolProblem& p) {
 Result<ProblemShape> Shape(const RowsProblem& p) {
   if (!ProductFits({p.rows, p.columns})) return Invalid("rows: sizes out of range");
   if (!(p.epsilon >= 0 && std::isfinite(p.epsilon))) return Invalid("rows: epsilon out of range");
+  if (!Positive({p.inner, p.channels}) || p.rows % p.inner != 0 || p.rows % p.channels != 0) {
+    return Invalid("rows: rows that do not divide");
+  }
+  if (p.normalizes() && p.inner != 1) return Invalid("rows: a norm is of dense rows");
+  if (p.kind != RowsProblem::Kind::kInstanceNorm && p.channels != 1) {
+    return Invalid("rows: only an instance norm has channels");
+  }
+  const bool is_joined =
+      p.kind == RowsProblem::Kind::kLayerNorm || p.kind == RowsProblem::Kind::kRmsNorm;
+  if (p.residual && !is_joined) return Invalid("rows: only norms of columns have a residual");
   ProblemShape shape;
   shape.inputs = {p.rows * p.columns};
-  const bool reduces = p.kind == RowsProblem::Kind::kReduceSum ||
-                       p.kind == RowsProblem::Kind::kReduceMean ||
-                       p.kind == RowsProblem::Kind::kReduceMax;
-  if (p.kind == RowsProblem::Kind::kLayerNorm) {
-    shape.weights = p.columns;
-    shape.bias = p.columns;
+  if (p.normalizes()) {
+    shape.weights = is_joined ? p.columns : p.channels;
+    shape.bias = p.kind == RowsProblem::Kind::kRmsNorm ? 0 : shape.weights;
     shape.residual = p.residual ? p.rows * p.columns : 0;
-  } else if (p.residual) {
-    return Invalid("rows: only a layer norm has a residual");
   }
-  shape.outputs = {reduces ? p.rows : p.rows * p.columns};
+  shape.outputs = {p.reduces() ? p.rows : p.rows * p.columns};
   // 5: largest, subtract, exponential, sum, scale; a layer norm takes about as many.
-  shape.flops = p.rows * p.columns * (reduces ? 1 : 5);
+  shape.flops = p.rows * p.columns * (p.reduces() ? 1 : 5);
   return shape;
 }
 

@@ -182,26 +182,33 @@ double Normalized(const RowsProblem& p, const HostOperands& operands, int64_t of
            (p.residual ? operands.residual[row + i] : 0.0f);
   };
   double mean = 0, variance = 0;
-  for (int64_t i = 0; i < p.columns; ++i) mean += at(i);
-  mean /= static_cast<double>(p.columns);
+  if (p.kind != RowsProblem::Kind::kRmsNorm) {
+    for (int64_t i = 0; i < p.columns; ++i) mean += at(i);
+    mean /= static_cast<double>(p.columns);
+  }
   // Two passes: the one-pass formula would subtract two large numbers.
   for (int64_t i = 0; i < p.columns; ++i) variance += (at(i) - mean) * (at(i) - mean);
   variance /= static_cast<double>(p.columns);
   const double deviation = std::sqrt(variance + static_cast<double>(p.epsilon));
-  return (at(column) - mean) / deviation * operands.weights[column] + operands.bias[column];
+  const int64_t scaled =
+      p.kind == RowsProblem::Kind::kInstanceNorm ? offset / p.columns % p.channels : column;
+  const double bias = operands.bias.empty() ? 0 : operands.bias[scaled];
+  return (at(column) - mean) / deviation * operands.weights[scaled] + bias;
 }
 
 Element Prepare(const RowsProblem& p, MemoryLayout, const HostOperands& operands) {
   using Kind = RowsProblem::Kind;
   return [&p, &operands](int, int64_t offset) {
-    if (p.kind == Kind::kLayerNorm) return Normalized(p, operands, offset);
+    if (p.normalizes()) return Normalized(p, operands, offset);
     // A softmax has one output per element, a reduction one per row.
-    const bool softmax = p.kind == Kind::kSoftmax || p.kind == Kind::kLogSoftmax;
-    const int64_t row = softmax ? offset / p.columns : offset;
-    const float* x = operands.inputs[0].data() + row * p.columns;
+    const int64_t outer = offset / p.inner / (p.reduces() ? 1 : p.columns);
+    const float* x =
+        operands.inputs[0].data() + outer * p.columns * p.inner + offset % p.inner;
     double top = x[0], sum = 0;
-    for (int64_t i = 1; i < p.columns; ++i) top = Maximum(top, x[i]);
-    for (int64_t i = 0; i < p.columns; ++i) sum += softmax ? std::exp(x[i] - top) : x[i];
+    for (int64_t i = 1; i < p.columns; ++i) top = Maximum(top, x[i * p.inner]);
+    for (int64_t i = 0; i < p.columns; ++i) {
+      sum += p.reduces() ? x[i * p.inner] : std::exp(x[i * p.inner] - top);
+    }
     if (p.kind == Kind::kReduceMax) return top;
     if (p.kind == Kind::kReduceSum) return sum;
     if (p.kind == Kind::kReduceMean) return sum / static_cast<double>(p.columns);

@@ -42,10 +42,7 @@ struct MemoryShapes {
     return {Image(p.n, p.c, p.output_h, p.output_w)};
   }
   std::vector<std::vector<int64_t>> operator()(const RowsProblem& p) const {
-    using Kind = RowsProblem::Kind;
-    const bool reduces =
-        p.kind == Kind::kReduceSum || p.kind == Kind::kReduceMean || p.kind == Kind::kReduceMax;
-    return {{p.rows, reduces ? 1 : p.columns}};
+    return {{p.rows / p.inner, p.reduces() ? 1 : p.columns, p.inner}};
   }
   std::vector<std::vector<int64_t>> operator()(const ScaleShiftProblem& p) const {
     return {Image(p.n, p.c, p.spatial, 1)};

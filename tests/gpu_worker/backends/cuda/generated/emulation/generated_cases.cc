@@ -30,6 +30,25 @@ void AddRows(std::vector<GeneratedCase>* cases) {
     cases->push_back({"reduce", RowsProblem{.kind = kind, .rows = 5, .columns = 49}});
     cases->push_back({"reduce_wide", RowsProblem{.kind = kind, .rows = 2, .columns = 3136}});
   }
+  cases->push_back({"rms_norm", RowsProblem{.kind = Rows::kRmsNorm, .rows = 5, .columns = 512}});
+  cases->push_back({"rms_norm_residual", RowsProblem{.kind = Rows::kRmsNorm,
+                                                     .rows = 3,
+                                                     .columns = 77,
+                                                     .residual = true,
+                                                     .epsilon = 0.375F}});
+  cases->push_back(
+      {"instance_norm",
+       RowsProblem{.kind = Rows::kInstanceNorm, .rows = 6, .columns = 195, .channels = 3}});
+}
+
+void AddStridedRows(std::vector<GeneratedCase>* cases) {
+  for (Rows kind : {Rows::kSoftmax, Rows::kLogSoftmax, Rows::kReduceSum, Rows::kReduceMean,
+                    Rows::kReduceMax}) {
+    cases->push_back(
+        {"strided", RowsProblem{.kind = kind, .rows = 21, .columns = 16, .inner = 7}});
+    cases->push_back(
+        {"strided_wide", RowsProblem{.kind = kind, .rows = 48, .columns = 5, .inner = 24}});
+  }
 }
 
 void AddElementwise(std::vector<GeneratedCase>* cases) {
@@ -276,6 +295,7 @@ void AddRecurrences(std::vector<GeneratedCase>* cases) {
 std::vector<GeneratedCase> GeneratedCases() {
   std::vector<GeneratedCase> cases;
   AddRows(&cases);
+  AddStridedRows(&cases);
   AddElementwise(&cases);
   AddMasks(&cases);
   AddMovement(&cases);
