@@ -62,6 +62,7 @@ Result<DeviceOperands> DeviceOperands::Upload(Session* session, const ProblemSha
     return UploadInto(place, session, values, precision);
   };
   PLAIT_CUDA_RETURN_IF_ERROR(upload(&first.weights, host.weights));
+  PLAIT_CUDA_RETURN_IF_ERROR(upload(&first.packed_weights, host.packed_weights));
   PLAIT_CUDA_RETURN_IF_ERROR(upload(&first.second_weights, host.second_weights));
   PLAIT_CUDA_RETURN_IF_ERROR(upload(&first.bias, host.bias));
   PLAIT_CUDA_RETURN_IF_ERROR(upload(&first.second_bias, host.second_bias));
@@ -89,6 +90,10 @@ Result<DeviceOperands> DeviceOperands::Upload(Session* session, const ProblemSha
     const auto bytes = [&](int64_t elements) { return elements * ElementBytes(precision); };
     PLAIT_CUDA_RETURN_IF_ERROR(
         Duplicate(session, first.weights, bytes(shape.weights), &copy.weights));
+    if (first.packed_weights != nullptr) {
+      PLAIT_CUDA_RETURN_IF_ERROR(
+          Duplicate(session, first.packed_weights, bytes(shape.weights), &copy.packed_weights));
+    }
     PLAIT_CUDA_RETURN_IF_ERROR(Duplicate(session, first.second_weights, bytes(shape.second_weights),
                                          &copy.second_weights));
     result.copies_.push_back(copy);

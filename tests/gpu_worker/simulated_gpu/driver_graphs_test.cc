@@ -151,6 +151,7 @@ TEST_P(DriverGraphTest, ACandidateIsPreparedAndLaunchedByTheRuntime) {
       operands.inputs[argument.index] = pointer;
     }
     if (argument.kind == Kind::kWeights) operands.weights = pointer;
+    if (argument.kind == Kind::kPackedWeights) operands.packed_weights = pointer;
     if (argument.kind == Kind::kSecondWeights) operands.second_weights = pointer;
     if (argument.kind == Kind::kBias) operands.bias = pointer;
     if (argument.kind == Kind::kSecondBias) operands.second_bias = pointer;

@@ -74,13 +74,21 @@ std::map<std::string, double> RatiosOf(const LaunchReport& report) {
 constexpr double kRatioMax = 1.25;
 
 // What stores may reach. Above kRatioMax: kernels of which neighbouring lanes write strips of a row
-// in NCHW, and the fused pair, whose lanes write along pixels in NHWC too.
+// in NCHW.
 double StoreRatioMax(const Work& work) {
   const bool depthwise = absl::StartsWith(work.name, "depthwise/");
-  const bool separable = absl::StartsWith(work.name, "separable/");
   if (depthwise && work.layout == cuda::MemoryLayout::kNchw) return 4.0;
-  if (separable && work.layout == cuda::MemoryLayout::kNhwc) return 4.0;
   return kRatioMax;
+}
+
+// What loads in channels-last of an operand may reach: pixels and depthwise weights lie beside each
+// other.
+double LoadRatioMax(const Work& work, const std::string& operand) {
+  const bool is_depthwise =
+      absl::StartsWith(work.name, "depthwise/") || absl::StartsWith(work.name, "separable/");
+  const bool is_beside = operand == "loads of x" || operand == "loads of packed_weights";
+  if (is_depthwise && is_beside && work.layout == cuda::MemoryLayout::kNhwc) return kRatioMax;
+  return 32.0;
 }
 
 class TrafficTest : public testing::TestWithParam<const cuda::GeneratedFamily*> {};
@@ -106,6 +114,9 @@ TEST_P(TrafficTest, StoresFillTheirSectors) {
     std::printf("%s:", all[i].name.c_str());
     for (const auto& [name, ratio] : RatiosOf(run->report)) {
       std::printf(" %s %.2f%s,", name.c_str(), ratio, ratio > kRatioMax ? " (!)" : "");
+      if (absl::StartsWith(name, "loads")) {
+        EXPECT_LE(ratio, LoadRatioMax(all[i], name)) << all[i].name << " " << name;
+      }
       if (absl::StartsWith(name, "stores")) {
         EXPECT_LE(ratio, StoreRatioMax(all[i])) << all[i].name;
       }

@@ -15,8 +15,8 @@ constexpr int kDepthwiseThreads = 128;
 // channel (NCHW).
 // The kPixels share the weights, which are loaded once for all of them, and where windows overlap
 // the pixels come from the first-level cache. In NHWC a warp reads neighbouring channels, in NCHW
-// neighbouring strips of a row. The weights need no second form: with one channel per group KCRS
-// and KRSC are the same bytes. The work per element is r * s multiply-adds, too little for tensor
+// neighbouring strips of a row. In NHWC the weights of neighbouring channels are read side by side,
+// from the packed ones. The work per element is r * s multiply-adds, too little for tensor
 // cores.
 constexpr const char* kDepthwiseSource = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
@@ -54,10 +54,7 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
 #pragma unroll
     for (int s = 0; s < kS; ++s) {
       float weight[kWidth];
-#pragma unroll
-      for (int j = 0; j < kWidth; ++j) {
-        weight[j] = ToFloat(weights[((channel + j) * kR + r) * kS + s]);
-      }
+      $WEIGHT$
 #pragma unroll
       for (int p = 0; p < kPixels; ++p) {
         const int w = w0 + p * kStrideW + s * kDilationW;
@@ -86,11 +83,15 @@ $BIAS$$RESIDUAL$      sum[p][j] = $ACTIVATION$(sum[p][j]);
 }
 )";
 
+constexpr const char* kPackedWeight =
+    "LoadVector<kWidth>(packed_weights + (r * kS + s) * kChannels + channel, weight);";
+constexpr const char* kWeight = "weight[0] = ToFloat(weights[(channel * kR + r) * kS + s]);";
+
 GeneratedKernel DepthwiseKernel(const ConvProblem& p, int width, int pixels,
                                 const KernelForm& form) {
   const bool channels_last = form.layout == MemoryLayout::kNhwc;
   GeneratedKernel kernel;
-  kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}};
+  kernel.arguments = {{Kind::kInput, 0}, {channels_last ? Kind::kPackedWeights : Kind::kWeights}};
   if (p.bias) kernel.arguments.push_back({Kind::kBias});
   if (p.residual) kernel.arguments.push_back({Kind::kResidual});
   kernel.arguments.push_back({Kind::kOutput, 0});
@@ -122,6 +123,7 @@ GeneratedKernel DepthwiseKernel(const ConvProblem& p, int width, int pixels,
   kernel.source +=
       Replace(kDepthwiseSource,
               {{"PARAMETERS", Parameters(kernel.arguments)},
+               {"WEIGHT", channels_last ? kPackedWeight : kWeight},
                {"PROLOGUE", p.prologue_relu ? "Relu" : ""},
                {"BIAS", p.bias ? "      sum[p][j] += ToFloat(bias[channel + j]);\n" : ""},
                {"RESIDUAL", p.residual ? "      sum[p][j] += ToFloat(residual[kChannelsLast ? "

@@ -31,8 +31,8 @@ constexpr int kChunk = 32;  // channels whose depthwise outputs lie in shared me
 // Memory: in NHWC the 32 threads of a warp compute 32 channels of one pixel and read them side by
 // side; in NCHW they take neighbouring pixels. The odd row lengths (+ 1) put a column, which is
 // what a warp writes to shared memory in NHWC, into different banks. Output is written along
-// pixels, which in NCHW is along memory; in NHWC a warp writes two channels of 16 pixels, and the
-// block's other warps fill the lines up.
+// memory: in NHWC a warp writes 16 channels of two pixels, in NCHW 16 pixels of two channels. In
+// NHWC the depthwise weights of neighbouring channels are read side by side, from the packed ones.
 constexpr const char* kSeparableSource = R"(
 __device__ inline float Depthwise(const T* __restrict__ x0, const T* __restrict__ weights,
                                   int image, int channel, int pixel) {
@@ -49,7 +49,9 @@ __device__ inline float Depthwise(const T* __restrict__ x0, const T* __restrict_
       const int w = w0 + s * kDilationW;
       if (w < 0 || w >= kW) continue;
       const float value = ToFloat(x[(h * kW + w) * (kChannelsLast ? kInputPitch : 1)]);
-      sum += $PROLOGUE$(value) * ToFloat(weights[(channel * kR + r) * kS + s]);
+      sum += $PROLOGUE$(value) *
+             ToFloat(weights[kChannelsLast ? (r * kS + s) * kChannels + channel
+                                           : (channel * kR + r) * kS + s]);
     }
   }
   return sum;
@@ -63,7 +65,8 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   constexpr int kP = kPixels / 16, kO = kOutputs / 16;
   const int group = blockIdx.x % kGroups, tile = blockIdx.x / kGroups % kTiles;
   const int image = blockIdx.x / (kGroups * kTiles);
-  const int px = threadIdx.x % 16, ox = threadIdx.x / 16;
+  const int fast = threadIdx.x % 16, slow = threadIdx.x / 16;
+  const int px = kChannelsLast ? slow : fast, ox = kChannelsLast ? fast : slow;
   float sum[kP][kO];
 #pragma unroll
   for (int p = 0; p < kP; ++p) {
@@ -77,7 +80,7 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
       const int channel = first + c, pixel = tile * kPixels + p;
       float value = 0.0f;
       if (channel < kChannels && pixel < kArea) {
-        value = Depthwise(x0, weights, image, channel, pixel);
+        value = Depthwise(x0, $WEIGHTS$, image, channel, pixel);
 $BIAS$        value = $SECOND_PROLOGUE$($ACTIVATION$(value));
       }
       inner[c][p] = value;
@@ -125,7 +128,9 @@ GeneratedKernel SeparableKernel(const SeparableConvProblem& p, int pixels, int o
   const ConvProblem& d = p.depthwise;
   const ConvProblem& q = p.pointwise;
   GeneratedKernel kernel;
-  kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}, {Kind::kSecondWeights}};
+  kernel.arguments = {{Kind::kInput, 0},
+                      {channels_last ? Kind::kPackedWeights : Kind::kWeights},
+                      {Kind::kSecondWeights}};
   if (d.bias) kernel.arguments.push_back({Kind::kBias});
   if (q.bias) kernel.arguments.push_back({Kind::kSecondBias});
   if (q.residual) kernel.arguments.push_back({Kind::kResidual});
@@ -159,6 +164,7 @@ GeneratedKernel SeparableKernel(const SeparableConvProblem& p, int pixels, int o
   kernel.source += Replace(
       kSeparableSource,
       {{"PARAMETERS", Parameters(kernel.arguments)},
+       {"WEIGHTS", channels_last ? "packed_weights" : "weights"},
        {"PROLOGUE", d.prologue_relu ? "Relu" : ""},
        {"SECOND_PROLOGUE", q.prologue_relu ? "Relu" : ""},
        {"BIAS", d.bias ? "        value += ToFloat(bias[channel]);\n" : ""},

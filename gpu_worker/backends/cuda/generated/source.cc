@@ -33,6 +33,8 @@ const void* PointerOf(const KernelArgument& argument, const Operands& operands) 
       return operands.outputs[argument.index];
     case KernelArgument::Kind::kErrorWord:
       return operands.error_word;
+    case KernelArgument::Kind::kPackedWeights:
+      return operands.packed_weights;
   }
   return nullptr;
 }

@@ -80,6 +80,7 @@ inline bool IsAligned(const void* address, int64_t alignment_bytes) {
 struct Operands {
   std::vector<const void*> inputs;
   const void* weights = nullptr;
+  const void* packed_weights = nullptr;  // the first ones again, as PackWeights() has them
   const void* second_weights = nullptr;  // the pointwise half of a separable convolution
   const void* bias = nullptr;
   const void* second_bias = nullptr;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "gpu_worker/backends/cuda/problem/expression.h"
+#include "gpu_worker/backends/cuda/problem/packed_weights.h"
 
 namespace plait::cuda {
 namespace {
@@ -175,6 +176,7 @@ HostOperands MakeHostOperands(const Problem& problem, const ProblemShape& shape,
   const float weight_deviation = 1.0f / std::sqrt(static_cast<float>(FanIn(problem)));
   operands.weights = draw(shape.weights, {.mean = normalizes ? 1.0f : 0.0f,
                                           .deviation = normalizes ? 0.2f : weight_deviation});
+  if (HasPackedWeights(problem)) operands.packed_weights = PackWeights(problem, operands.weights);
   if (const auto* p = std::get_if<SeparableConvProblem>(&problem)) {
     const float deviation = 1.0f / std::sqrt(static_cast<float>(p->pointwise.c));
     operands.second_weights = draw(shape.second_weights, {.deviation = deviation});

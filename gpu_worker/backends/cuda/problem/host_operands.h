@@ -18,6 +18,7 @@ struct HostOperands {
   std::vector<std::vector<float>> inputs;  // a gather's second input is empty: see indices
   std::vector<int64_t> indices;
   std::vector<float> weights;
+  std::vector<float> packed_weights;  // see packed_weights.h
   std::vector<float> second_weights;
   std::vector<float> bias;
   std::vector<float> second_bias;

@@ -131,8 +131,8 @@ constexpr int64_t kRowColumnsMax = 65536;
 // reductions have another number.
 // A layer norm multiplies by the weights and adds the bias, one number per column, and divides by
 // sqrt(variance + epsilon); an RMS norm divides by sqrt(mean of squares + epsilon), and has weights
-// alone. An instance norm is a layer norm whose weights and bias are one number per channel, that of
-// row r being r % channels. The other kinds have none of these.
+// alone. An instance norm is a layer norm whose weights and bias are one number per channel, that
+// of row r being r % channels. The other kinds have none of these.
 struct RowsProblem {
   enum class Kind {
     kSoftmax,
@@ -205,8 +205,8 @@ struct RecurrenceProblem {
   friend bool operator==(const RecurrenceProblem&, const RecurrenceProblem&) = default;
 };
 
-// An image of other sizes: pixel (i, j) of the result is the sum of pixels of the input, its taps, by
-// the products of their weights along both axes.
+// An image of other sizes: pixel (i, j) of the result is the sum of pixels of the input, its taps,
+// by the products of their weights along both axes.
 struct ResizeProblem {
   // Element i of the result has the `taps` elements and weights from i * taps on.
   struct Axis {
@@ -246,9 +246,8 @@ struct MovementProblem {
 };
 
 // The order of alternatives is that of the names in ProblemName().
-using Problem =
-    std::variant<ConvProblem, SeparableConvProblem, GemmProblem, AttentionProblem, PoolProblem,
-                 RowsProblem, ScaleShiftProblem, ElementwiseProblem, MovementProblem,
-                 RecurrenceProblem, ResizeProblem>;
+using Problem = std::variant<ConvProblem, SeparableConvProblem, GemmProblem, AttentionProblem,
+                             PoolProblem, RowsProblem, ScaleShiftProblem, ElementwiseProblem,
+                             MovementProblem, RecurrenceProblem, ResizeProblem>;
 
 }  // namespace plait::cuda

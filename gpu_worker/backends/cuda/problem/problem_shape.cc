@@ -239,10 +239,9 @@ Result<ProblemShape> ShapeOf(const Problem& problem) {
 }
 
 const char* ProblemName(const Problem& problem) {
-  static constexpr const char* kNames[] = {"conv",        "separable_conv", "gemm",
-                                           "attention",   "pool",           "rows",
-                                           "scale_shift", "elementwise",    "movement",
-                                           "recurrence",  "resize"};
+  static constexpr const char* kNames[] = {
+      "conv",        "separable_conv", "gemm",     "attention",  "pool",  "rows",
+      "scale_shift", "elementwise",    "movement", "recurrence", "resize"};
   return kNames[problem.index()];
 }
 

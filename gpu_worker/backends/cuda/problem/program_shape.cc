@@ -43,9 +43,8 @@ Result<ProblemShape> Shape(const RecurrenceProblem& p) {
   for (const Expression& step : steps.value()) shape.flops += step.operations() * p.columns;
   values += static_cast<int64_t>(p.steps.size());
   for (const std::vector<int64_t>& rows : p.outputs) {
-    const bool are_values = std::all_of(rows.begin(), rows.end(), [&](int64_t value) {
-      return value >= 0 && value < values;
-    });
+    const bool are_values = std::all_of(
+        rows.begin(), rows.end(), [&](int64_t value) { return value >= 0 && value < values; });
     if (rows.empty() || !are_values ||
         !ProductFits({static_cast<int64_t>(rows.size()), p.columns})) {
       return Invalid("recurrence: an output has no rows, or rows that there are not");

@@ -202,8 +202,7 @@ Element Prepare(const RowsProblem& p, MemoryLayout, const HostOperands& operands
     if (p.normalizes()) return Normalized(p, operands, offset);
     // A softmax has one output per element, a reduction one per row.
     const int64_t outer = offset / p.inner / (p.reduces() ? 1 : p.columns);
-    const float* x =
-        operands.inputs[0].data() + outer * p.columns * p.inner + offset % p.inner;
+    const float* x = operands.inputs[0].data() + outer * p.columns * p.inner + offset % p.inner;
     double top = x[0], sum = 0;
     for (int64_t i = 1; i < p.columns; ++i) top = Maximum(top, x[i * p.inner]);
     for (int64_t i = 0; i < p.columns; ++i) {

@@ -103,6 +103,8 @@ class CudaExecutable : public Executable {
   absl::StatusOr<std::byte*> Place(absl::string_view bytes);
   absl::StatusOr<const void*> OperandOf(const Step& step, const OperandValue& operand,
                                         const WeightSource& weights);
+  absl::StatusOr<const void*> PackedWeightsOf(const KernelProblem& problem, int64_t count,
+                                              const WeightSource& weights);
   // What the step enqueues; null for one that does nothing.
   std::function<Status(Stream)> LaunchOf(size_t step);
 
@@ -142,6 +144,8 @@ class CudaExecutable : public Executable {
   std::vector<Output> outputs_;            // by graph output
   // Constants by what they are and how they lie: kernels that read one share it.
   std::vector<std::pair<std::pair<ConstantRef, Format>, std::byte*>> constants_;
+  // By constant and offset: see Operands::packed_weights.
+  std::vector<std::pair<std::pair<ConstantRef, int64_t>, std::byte*>> packed_constants_;
   std::vector<std::pair<TensorId, Tensor>> host_constants_;  // that steps of the host read
   std::vector<PlanSegment> segments_;            // goes first, before what its launches use
   std::unique_ptr<ExecutableGraph> lone_chain_;  // null until a lone kernel was timed

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cuda/offers/forms.h"
+#include "gpu_worker/backends/cuda/problem/packed_weights.h"
 #include "gpu_worker/backends/cuda/run/cuda_executable.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
 #include "gpu_worker/backends/cuda/run/host_layout.h"
@@ -194,6 +195,27 @@ absl::StatusOr<const void*> CudaExecutable::OperandOf(const Step& step, const Op
   return place + offset_bytes;
 }
 
+// Depthwise weights of images in channels-last are constants, and differ in their order alone.
+absl::StatusOr<const void*> CudaExecutable::PackedWeightsOf(const KernelProblem& problem,
+                                                            int64_t count,
+                                                            const WeightSource& weights) {
+  for (const auto& [constant, place] : packed_constants_) {
+    if (constant.first == problem.weights.constant && constant.second == problem.weights.offset) {
+      return place;
+    }
+  }
+  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, PackConstant(problem.weights, weights));
+  const auto own = std::as_bytes(std::span(bytes))
+                       .subspan(static_cast<size_t>(problem.weights.offset) * sizeof(float),
+                                static_cast<size_t>(count) * sizeof(float));
+  const std::vector<std::byte> packed = PackWeights(problem.problem, own, sizeof(float));
+  PLAIT_ASSIGN_OR_RETURN(
+      std::byte* const place,
+      Place(std::string(reinterpret_cast<const char*>(packed.data()), packed.size())));
+  packed_constants_.push_back({{problem.weights.constant, problem.weights.offset}, place});
+  return place;
+}
+
 absl::Status CudaExecutable::BindOperands(const WeightSource& weights) {
   for (size_t i = 0; i < work_.size(); ++i) {
     Operands& operands = operands_.emplace_back();
@@ -211,6 +233,10 @@ absl::Status CudaExecutable::BindOperands(const WeightSource& weights) {
         {&problem.residual, &operands.residual}};
     for (const auto& [operand, place] : others) {
       PLAIT_ASSIGN_OR_RETURN(*place, OperandOf(step, *operand, weights));
+    }
+    if (problem.layout == MemoryLayout::kNhwc && HasPackedWeights(problem.problem)) {
+      PLAIT_ASSIGN_OR_RETURN(operands.packed_weights,
+                             PackedWeightsOf(problem, work_[i].shape.weights, weights));
     }
     if (work_[i].output_offsets.empty()) {
       for (const int value : step.outputs) operands.outputs.push_back(places_[value]);

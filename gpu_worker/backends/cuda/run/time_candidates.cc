@@ -57,6 +57,7 @@ class Bench {
     }
     const std::pair<const std::vector<float>*, const void**> others[] = {
         {&host.weights, &operands_.weights},
+        {&host.packed_weights, &operands_.packed_weights},
         {&host.second_weights, &operands_.second_weights},
         {&host.bias, &operands_.bias},
         {&host.second_bias, &operands_.second_bias}};

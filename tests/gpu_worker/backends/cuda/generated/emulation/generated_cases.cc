@@ -31,21 +31,19 @@ void AddRows(std::vector<GeneratedCase>* cases) {
     cases->push_back({"reduce_wide", RowsProblem{.kind = kind, .rows = 2, .columns = 3136}});
   }
   cases->push_back({"rms_norm", RowsProblem{.kind = Rows::kRmsNorm, .rows = 5, .columns = 512}});
-  cases->push_back({"rms_norm_residual", RowsProblem{.kind = Rows::kRmsNorm,
-                                                     .rows = 3,
-                                                     .columns = 77,
-                                                     .residual = true,
-                                                     .epsilon = 0.375F}});
+  cases->push_back(
+      {"rms_norm_residual",
+       RowsProblem{
+           .kind = Rows::kRmsNorm, .rows = 3, .columns = 77, .residual = true, .epsilon = 0.375F}});
   cases->push_back(
       {"instance_norm",
        RowsProblem{.kind = Rows::kInstanceNorm, .rows = 6, .columns = 195, .channels = 3}});
 }
 
 void AddStridedRows(std::vector<GeneratedCase>* cases) {
-  for (Rows kind : {Rows::kSoftmax, Rows::kLogSoftmax, Rows::kReduceSum, Rows::kReduceMean,
-                    Rows::kReduceMax}) {
-    cases->push_back(
-        {"strided", RowsProblem{.kind = kind, .rows = 21, .columns = 16, .inner = 7}});
+  for (Rows kind :
+       {Rows::kSoftmax, Rows::kLogSoftmax, Rows::kReduceSum, Rows::kReduceMean, Rows::kReduceMax}) {
+    cases->push_back({"strided", RowsProblem{.kind = kind, .rows = 21, .columns = 16, .inner = 7}});
     cases->push_back(
         {"strided_wide", RowsProblem{.kind = kind, .rows = 48, .columns = 5, .inner = 24}});
   }
@@ -310,6 +308,8 @@ const std::vector<float>& FloatsOf(const KernelArgument& argument, const HostOpe
   switch (argument.kind) {
     case KernelArgument::Kind::kWeights:
       return operands.weights;
+    case KernelArgument::Kind::kPackedWeights:
+      return operands.packed_weights;
     case KernelArgument::Kind::kSecondWeights:
       return operands.second_weights;
     case KernelArgument::Kind::kBias:
