@@ -113,8 +113,8 @@ Result<Problem> ReadPool(const FlatObject& o) {
 }
 
 Result<Problem> ReadRows(const FlatObject& o) {
-  static constexpr const char* kKinds[] = {"softmax",    "log_softmax", "layer_norm",
-                                           "reduce_sum", "reduce_mean", "reduce_max",
+  static constexpr const char* kKinds[] = {"softmax",    "log_softmax",  "layer_norm",
+                                           "reduce_sum", "reduce_mean",  "reduce_max",
                                            "rms_norm",   "instance_norm"};
   const std::optional<int> kind = IndexOf(kKinds, o.Text("kind", "softmax"));
   if (!kind) return Invalid("kind: unknown rows kind " + o.Text("kind"));

@@ -100,8 +100,8 @@ void Add(const cuda::PoolProblem& p, Json* json) {
 }
 
 void Add(const cuda::RowsProblem& p, Json* json) {
-  static constexpr const char* kKinds[] = {"softmax",    "log_softmax", "layer_norm",
-                                           "reduce_sum", "reduce_mean", "reduce_max",
+  static constexpr const char* kKinds[] = {"softmax",    "log_softmax",  "layer_norm",
+                                           "reduce_sum", "reduce_mean",  "reduce_max",
                                            "rms_norm",   "instance_norm"};
   json->update({{"kind", kKinds[static_cast<int>(p.kind)]},
                 {"rows", p.rows},

@@ -170,7 +170,7 @@ class KernelRun::Grid {
   size_t blocks_ended_ = 0;
   bool in_block_ = false;
   bool have_waited_ = true;  // all threads of the blocks that have ended
-  uint64_t number_ = 0;  // of the launch in `memory`
+  uint64_t number_ = 0;      // of the launch in `memory`
 };
 
 absl::StatusOr<KernelRun> KernelRun::Begin(const Program& program, DeviceMemory& memory,

@@ -24,8 +24,8 @@ namespace plait::simulated_gpu {
 //
 // A programmatic edge a -> b orders less: b may begin as soon as a has begun, if a's kernel
 // triggers. What b does before its griddepcontrol.wait may only read what no node of its graph
-// writes; what it does behind is after a. Whoever is after b is after a too only if each thread of b
-// has waited: then b ends after a has ended.
+// writes; what it does behind is after a. Whoever is after b is after a too only if each thread of
+// b has waited: then b ends after a has ended.
 class OperationQueue {
  public:
   // `memory` gives names to bytes; not owned. `seed`: of the orders.

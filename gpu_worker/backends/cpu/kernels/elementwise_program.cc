@@ -10,10 +10,10 @@
 #include "gpu_worker/backends/cpu/kernels/batch_statistics.h"
 #include "gpu_worker/backends/cpu/kernels/tile_choices.h"
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
-#include "gpu_worker/backends/groups/recurrence_pattern.h"
 #include "gpu_worker/backends/groups/elementwise_group.h"
 #include "gpu_worker/backends/groups/elementwise_ops.h"
 #include "gpu_worker/backends/groups/integer_checks.h"
+#include "gpu_worker/backends/groups/recurrence_pattern.h"
 
 // Gelu as exporters write it, x * (1 + Erf(x / c)) * 0.5 with c the root of 2, is five nodes.
 // Operands come first, in the order in which nodes read them: r0 is x, r1 is c, r2 is 1, r3 is 0.5.

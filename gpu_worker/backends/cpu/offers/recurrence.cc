@@ -1,7 +1,7 @@
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/groups/recurrence_pattern.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
 #include "gpu_worker/backends/groups/format_rows.h"
+#include "gpu_worker/backends/groups/recurrence_pattern.h"
 
 namespace plait {
 namespace {

@@ -13,9 +13,9 @@
 // where r and p may run side by side. The first nodes of an operation are those without an edge
 // from inside of it (m), the last ones those without an edge to the inside (k); an edge between
 // operations is drawn from every last to every first node. Edges between operations are reduced
-// before: k -> p beside k -> r and r -> p would not be drawn. Had r said that it begins early, k -> r
-// would be programmatic, since k is all that r waits for: as r waits for the end of k by itself, what
-// is behind r is behind k too, and the edges that were left out stay implied.
+// before: k -> p beside k -> r and r -> p would not be drawn. Had r said that it begins early, k ->
+// r would be programmatic, since k is all that r waits for: as r waits for the end of k by itself,
+// what is behind r is behind k too, and the edges that were left out stay implied.
 //
 // Copying nodes rather than adding each capture as a child graph: a child graph is one node to its
 // neighbours, so that whoever depends on a part of it waits for all of it.

@@ -52,9 +52,7 @@ class ProgramWriter {
     text_ += "    const float x" + std::to_string(value) + " = " + source + ";\n";
   }
 
-  std::string Place(int64_t row) const {
-    return std::to_string(row * problem_.columns) + "u + i";
-  }
+  std::string Place(int64_t row) const { return std::to_string(row * problem_.columns) + "u + i"; }
 
   const RecurrenceProblem& problem_;
   std::vector<std::pair<size_t, int64_t>> rows_;  // input and row of the first values
@@ -81,7 +79,8 @@ GeneratedKernel RecurrenceKernel(const RecurrenceProblem& p, const std::string& 
   kernel.block = {static_cast<unsigned>(threads), 1, 1};
   kernel.grid = {static_cast<unsigned>(CeilDivide(p.columns, threads)), 1, 1};
   kernel.source = Constants({{"kColumns", p.columns}, {"kThreads", threads}});
-  kernel.source += Replace(R"(
+  kernel.source += Replace(
+      R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   AwaitEarlierKernels();
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
@@ -90,9 +89,7 @@ $INPUTS$  {
 $PROGRAM$  }
 }
 )",
-                           {{"PARAMETERS", Parameters(kernel.arguments)},
-                            {"INPUTS", inputs},
-                            {"PROGRAM", program}});
+      {{"PARAMETERS", Parameters(kernel.arguments)}, {"INPUTS", inputs}, {"PROGRAM", program}});
   return kernel;
 }
 

@@ -29,8 +29,8 @@ std::string TablesOf(const std::string& name, const ResizeProblem::Axis& axis) {
          });
 }
 
-// One thread for one output pixel of kWidth channels (NHWC) or one channel (NCHW), as in a pool: the
-// taps of neighbours overlap, and are read again from the caches.
+// One thread for one output pixel of kWidth channels (NHWC) or one channel (NCHW), as in a pool:
+// the taps of neighbours overlap, and are read again from the caches.
 GeneratedKernel ResizeKernel(const ResizeProblem& p, const KernelForm& form, int width) {
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kOutput, 0}};

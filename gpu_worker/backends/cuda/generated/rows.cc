@@ -112,11 +112,10 @@ std::string Body(Rows kind) {
              "  const float log_sum = logf(sum);\n" +
              ForEach("a[v][j] = (a[v][j] - top) - log_sum;", Store());
     case Rows::kLayerNorm:
-      return Moments() +
-             ForEach(
-                 "a[v][j] = (a[v][j] - mean) * factor * ToFloat(weights[column + j]) +"
-                 " ToFloat(bias[column + j]);",
-                 Store());
+      return Moments() + ForEach(
+                             "a[v][j] = (a[v][j] - mean) * factor * ToFloat(weights[column + j]) +"
+                             " ToFloat(bias[column + j]);",
+                             Store());
     case Rows::kRmsNorm:
       return SumSource("squares", "a[v][j] * a[v][j]") +
              "  const float factor = rsqrtf(squares * (1.0f / kColumns) + $EPSILON$);\n" +

@@ -7,9 +7,9 @@ namespace {
 using Kind = KernelArgument::Kind;
 using Rows = RowsProblem::Kind;
 
-// Softmaxes and reductions along an axis that is not the last one. A thread has kWidth rows that lie
-// beside each other, so that neighbouring threads read neighbouring numbers; it goes along the axis
-// as often as it has to, after the first time from the caches.
+// Softmaxes and reductions along an axis that is not the last one. A thread has kWidth rows that
+// lie beside each other, so that neighbouring threads read neighbouring numbers; it goes along the
+// axis as often as it has to, after the first time from the caches.
 constexpr const char* kSource = R"(
 PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   AwaitEarlierKernels();
@@ -83,10 +83,9 @@ GeneratedKernel StridedRowsKernel(const RowsProblem& p, int width) {
                              {"kWidth", width},
                              {"kNeedsTop", !p.reduces() || p.kind == Rows::kReduceMax ? 1 : 0},
                              {"kNeedsSum", p.kind == Rows::kReduceMax ? 0 : 1}});
-  kernel.source +=
-      Replace(kSource, {{"PARAMETERS", Parameters(kernel.arguments)},
-                        {"TERM", p.reduces() ? "value[j]" : "expf(value[j] - top[j])"},
-                        {"RESULT", ResultSource(p.kind)}});
+  kernel.source += Replace(kSource, {{"PARAMETERS", Parameters(kernel.arguments)},
+                                     {"TERM", p.reduces() ? "value[j]" : "expf(value[j] - top[j])"},
+                                     {"RESULT", ResultSource(p.kind)}});
   return kernel;
 }
 

@@ -69,12 +69,11 @@ class ProgramMaker {
     if (!text.has_value()) return std::nullopt;
     std::vector<TensorId> tensors;
     for (const OperandValue& operand : text->inputs) {
-      const auto found =
-          std::find_if(node.inputs.begin(), node.inputs.end(), [&](TensorId tensor) {
-            if (tensor == kNoTensor) return false;
-            return operand.constant != nullptr ? graph_.tensor(tensor).constant == operand.constant
-                                               : tensor == operand.tensor;
-          });
+      const auto found = std::find_if(node.inputs.begin(), node.inputs.end(), [&](TensorId tensor) {
+        if (tensor == kNoTensor) return false;
+        return operand.constant != nullptr ? graph_.tensor(tensor).constant == operand.constant
+                                           : tensor == operand.tensor;
+      });
       if (found == node.inputs.end()) return std::nullopt;
       tensors.push_back(*found);
     }

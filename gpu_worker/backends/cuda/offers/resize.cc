@@ -35,10 +35,8 @@ std::optional<KernelProblem> ProblemOfResize(const Graph& graph, const Kernel& k
   const absl::StatusOr<Resizing> resizing = ReadResizing(graph, node);
   if (!resizing.ok()) return std::nullopt;
   const Shape& input = graph.input_type(node, 0).shape;
-  ResizeProblem problem{.n = input[0],
-                        .c = input[1],
-                        .rows = AxisOf(*resizing, 2),
-                        .columns = AxisOf(*resizing, 3)};
+  ResizeProblem problem{
+      .n = input[0], .c = input[1], .rows = AxisOf(*resizing, 2), .columns = AxisOf(*resizing, 3)};
   return KernelProblem{.problem = std::move(problem),
                        .layout = *layout,
                        .inputs = {OperandOf(graph, graph.node(node).inputs[0], *layout)}};

@@ -156,9 +156,9 @@ NodeId NormalizationBehind(const Graph& graph, NodeId id) {
   }
   if (!graph.has_single_use(sum.outputs[0]) || graph.is_output(sum.outputs[0])) return kNoNode;
   const NodeId reader = graph.users(sum.outputs[0])[0];
-  const bool reads = IsOneOf(graph, reader,
-                             {OpKind::kLayerNormalization, OpKind::kRMSNormalization}) &&
-                     graph.node(reader).inputs[0] == sum.outputs[0];
+  const bool reads =
+      IsOneOf(graph, reader, {OpKind::kLayerNormalization, OpKind::kRMSNormalization}) &&
+      graph.node(reader).inputs[0] == sum.outputs[0];
   return reads ? reader : kNoNode;
 }
 

@@ -155,8 +155,8 @@ TEST_F(GraphBuilderTest, WhoWaitsByItselfBeginsEarlyBehindASingleKernel) {
   FlatGraphBuilder builder(&runtime_);
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(builder.AddOperation("op", Launch({1})).ok());
   // 0 -> 1 -> 3 and 0 -> 2 -> 3, and 4 behind 3 and, which that implies, behind 0.
-  for (const auto& [before, after] : std::vector<std::pair<int, int>>{
-           {0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {0, 4}}) {
+  for (const auto& [before, after] :
+       std::vector<std::pair<int, int>>{{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}, {0, 4}}) {
     ASSERT_TRUE(builder.AddEdge(before, after, EdgeReason::kData).ok());
   }
   {
@@ -175,8 +175,8 @@ TEST_F(GraphBuilderTest, NobodyBeginsEarlyBehindSeveralEndsOrWhatIsNoKernel) {
   void* memory = runtime_.Allocate(256).value();
   FlatGraphBuilder builder(&runtime_);
   ASSERT_TRUE(builder
-                  .AddOperation("fill",
-                                [&](Stream stream) { return runtime_.Fill(memory, 0, 256, stream); })
+                  .AddOperation(
+                      "fill", [&](Stream stream) { return runtime_.Fill(memory, 0, 256, stream); })
                   .ok());
   ASSERT_TRUE(builder.AddOperation("op", Launch({1})).ok());
   ASSERT_TRUE(builder.AddEdge(0, 1, EdgeReason::kData).ok());
