@@ -13,7 +13,8 @@
 // state by four matrices of [512, 512]. A step's work is divided by columns of the state, so that
 // whoever has 64 of them multiplies for all gates of these, and makes the next state of them while
 // they are in the first cache. Threads meet once in a step, and a GRU that resets the state before
-// it is multiplied has them meet twice.
+// it is multiplied has them meet twice. Of a layer that is small and walks both ways two threads
+// have a direction each, and never meet.
 
 namespace plait {
 namespace {
@@ -38,10 +39,10 @@ struct Tensors {
   float* last_cell = nullptr;
 };
 
-// For the time of a run.
+// For the time of a run; all but the first of one direction.
 struct Scratch {
-  float* input_products =
-      nullptr;                   // [steps, batch] (or [batch, steps]), [directions, gates, hidden]
+  // [steps, batch] (or [batch, steps]), [directions, gates, hidden]
+  float* input_products = nullptr;
   float* gates = nullptr;        // [gates, batch, hidden]
   float* states[2] = {};         // [batch, hidden], in turn
   float* cells = nullptr;        // likewise
@@ -50,12 +51,13 @@ struct Scratch {
 
 class RnnLayerKernel : public CpuKernel {
  public:
-  RnnLayerKernel(int width, RnnLayer layer, const Tensors& tensors, const Scratch& scratch,
+  RnnLayerKernel(int width, RnnLayer layer, const Tensors& tensors, std::vector<Scratch> scratch,
                  std::unique_ptr<CpuKernel> input_product, std::vector<Direction> directions)
-      : kind_(layer.kind),
+      : divides_directions_(DividesDirections(layer)),
+        kind_(layer.kind),
         layer_(std::move(layer.layer)),
         tensors_(tensors),
-        scratch_(scratch),
+        scratch_(std::move(scratch)),
         input_product_(std::move(input_product)),
         directions_(std::move(directions)),
         runner_(width),
@@ -64,17 +66,11 @@ class RnnLayerKernel : public CpuKernel {
 
   absl::Status Run() override {
     PLAIT_RETURN_IF_ERROR(input_product_->Run());
-    for (int64_t d = 0; d < layer_.directions; ++d) {
-      ReadStates(tensors_.first_hidden, d, scratch_.states[0]);
-      ReadStates(tensors_.first_cell, d, scratch_.cells);
-      for (int64_t s = 0; s < layer_.steps; ++s) {
-        PLAIT_RETURN_IF_ERROR(RunStep({d, layer_.walks_back(d) ? layer_.steps - 1 - s : s,
-                                       scratch_.states[s % 2], scratch_.states[(s + 1) % 2]}));
-      }
-      WriteStates(scratch_.states[layer_.steps % 2], d, tensors_.last_hidden);
-      WriteStates(scratch_.cells, d, tensors_.last_cell);
-    }
-    return absl::OkStatus();
+    const auto run = [&](int64_t begin, int64_t end, int) -> absl::Status {
+      for (int64_t d = begin; d < end; ++d) PLAIT_RETURN_IF_ERROR(RunDirection(d));
+      return absl::OkStatus();
+    };
+    return divides_directions_ ? runner_.Run(layer_.directions, run) : run(0, layer_.directions, 0);
   }
 
  private:
@@ -84,6 +80,20 @@ class RnnLayerKernel : public CpuKernel {
     const float* state;
     float* next;
   };
+
+  // In the calling thread where directions are divided.
+  absl::Status RunDirection(int64_t d) {
+    const Scratch& scratch = scratch_[d];
+    ReadStates(tensors_.first_hidden, d, scratch.states[0]);
+    ReadStates(tensors_.first_cell, d, scratch.cells);
+    for (int64_t s = 0; s < layer_.steps; ++s) {
+      PLAIT_RETURN_IF_ERROR(RunStep({d, layer_.walks_back(d) ? layer_.steps - 1 - s : s,
+                                     scratch.states[s % 2], scratch.states[(s + 1) % 2]}));
+    }
+    WriteStates(scratch.states[layer_.steps % 2], d, tensors_.last_hidden);
+    WriteStates(scratch.cells, d, tensors_.last_cell);
+    return absl::OkStatus();
+  }
 
   void ReadStates(const float* from, int64_t direction, float* states) const {
     std::fill_n(states, layer_.batch * layer_.hidden, 0.0f);
@@ -106,7 +116,7 @@ class RnnLayerKernel : public CpuKernel {
       return RunGates(step, 0, kind_.gates, step.state, &RnnCell::Step);
     }
     PLAIT_RETURN_IF_ERROR(RunGates(step, 0, 2, step.state, &RnnCell::Reset));
-    return RunGates(step, 2, 3, scratch_.reset_state, &RnnCell::Step);
+    return RunGates(step, 2, 3, scratch_[step.direction].reset_state, &RnnCell::Step);
   }
 
   // Multiplies `left` for some gates, and calls `then` for what comes of it.
@@ -125,7 +135,7 @@ class RnnLayerKernel : public CpuKernel {
                                              .matrix = gate,
                                              .first = first,
                                              .last = last,
-                                             .result = GatesOf(gate, 0) + column}));
+                                             .result = GatesOf(step, gate, 0) + column}));
         }
         const int64_t columns = std::min(layer_.hidden, last * product.block_columns()) - column;
         for (int64_t b = 0; b < layer_.batch; ++b) {
@@ -136,29 +146,30 @@ class RnnLayerKernel : public CpuKernel {
       }
       return absl::OkStatus();
     };
-    return runner_.Run(CeilDiv(product.blocks(), chunk_blocks_), run);
+    const int64_t chunks = CeilDiv(product.blocks(), chunk_blocks_);
+    return divides_directions_ ? run(0, chunks, 0) : runner_.Run(chunks, run);
   }
 
-  float* GatesOf(int64_t gate, int64_t image) const {
-    return scratch_.gates + (gate * layer_.batch + image) * layer_.hidden;
+  float* GatesOf(const Step& step, int64_t gate, int64_t image) const {
+    return scratch_[step.direction].gates + (gate * layer_.batch + image) * layer_.hidden;
   }
 
   RnnCellRow RowOf(const Step& step, int64_t image, int64_t column, int64_t columns) const {
     const Direction& direction = directions_[step.direction];
     const int64_t hidden = layer_.hidden;
     const float* const inputs =
-        scratch_.input_products +
+        scratch_[step.direction].input_products +
         (layer_.x_row(step.step, image) * layer_.directions + step.direction) * kind_.gates *
             hidden +
         column;
     const int64_t at = image * hidden + column;
     RnnCellRow row = {.state = step.state + at,
                       .next = step.next + at,
-                      .cell = scratch_.cells + at,
-                      .reset_state = scratch_.reset_state + at,
+                      .cell = scratch_[step.direction].cells + at,
+                      .reset_state = scratch_[step.direction].reset_state + at,
                       .size = columns};
     for (int64_t gate = 0; gate < kind_.gates; ++gate) {
-      row.gates[gate] = GatesOf(gate, image) + column;
+      row.gates[gate] = GatesOf(step, gate, image) + column;
       row.inputs[gate] = inputs + gate * hidden;
     }
     if (direction.candidate_bias != nullptr) row.candidate_bias = direction.candidate_bias + column;
@@ -174,10 +185,11 @@ class RnnLayerKernel : public CpuKernel {
     std::copy_n(row.next, row.size, tensors_.y + y_row * layer_.hidden + column);
   }
 
+  const bool divides_directions_;  // among the threads, instead of the columns of each
   const RecurrentKind kind_;
   const RecurrentLayer layer_;
   const Tensors tensors_;
-  const Scratch scratch_;
+  const std::vector<Scratch> scratch_;  // by direction
   std::unique_ptr<CpuKernel> input_product_;
   std::vector<Direction> directions_;
   ChunkRunner runner_;
@@ -210,20 +222,23 @@ absl::StatusOr<Tensors> TensorsOf(LoadContext* context, const Node& node, bool h
   return tensors;
 }
 
-absl::StatusOr<Scratch> ScratchFor(LoadContext* context, const RnnLayer& rnn) {
+absl::StatusOr<std::vector<Scratch>> ScratchFor(LoadContext* context, const RnnLayer& rnn) {
   const RecurrentLayer& layer = rnn.layer;
   const int64_t columns = rnn.kind.gates * layer.hidden;
   const int64_t state = layer.batch * layer.hidden;
-  Scratch scratch;
   PLAIT_ASSIGN_OR_RETURN(
-      scratch.input_products,
+      float* const input_products,
       ScratchOf<float>(context, layer.steps * layer.batch * layer.directions * columns));
-  PLAIT_ASSIGN_OR_RETURN(scratch.gates, ScratchOf<float>(context, layer.batch * columns));
-  for (float** const buffer :
-       {&scratch.states[0], &scratch.states[1], &scratch.cells, &scratch.reset_state}) {
-    PLAIT_ASSIGN_OR_RETURN(*buffer, ScratchOf<float>(context, state));
+  std::vector<Scratch> all(layer.directions);
+  for (Scratch& scratch : all) {
+    scratch.input_products = input_products;
+    PLAIT_ASSIGN_OR_RETURN(scratch.gates, ScratchOf<float>(context, layer.batch * columns));
+    for (float** const buffer :
+         {&scratch.states[0], &scratch.states[1], &scratch.cells, &scratch.reset_state}) {
+      PLAIT_ASSIGN_OR_RETURN(*buffer, ScratchOf<float>(context, state));
+    }
   }
-  return scratch;
+  return all;
 }
 
 // The input's product of all steps and directions, with all of the bias that needs no reset.
@@ -310,16 +325,18 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadRnnLayer(LoadContext* context) {
   if (!rnn.has_value()) return context->Refuse();
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Tensors tensors, TensorsOf(context, node, rnn->kind.has_cell));
-  PLAIT_ASSIGN_OR_RETURN(const Scratch scratch, ScratchFor(context, *rnn));
-  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<CpuKernel> input_product,
-                         LoadInputProduct(context, node, *rnn, tensors.x, scratch.input_products));
+  PLAIT_ASSIGN_OR_RETURN(std::vector<Scratch> scratch, ScratchFor(context, *rnn));
+  PLAIT_ASSIGN_OR_RETURN(
+      std::unique_ptr<CpuKernel> input_product,
+      LoadInputProduct(context, node, *rnn, tensors.x, scratch.front().input_products));
   std::vector<Direction> directions;
   for (int64_t d = 0; d < rnn->layer.directions; ++d) {
     PLAIT_ASSIGN_OR_RETURN(Direction direction, LoadDirection(context, node, *rnn, d));
     directions.push_back(std::move(direction));
   }
-  return std::make_unique<RnnLayerKernel>(context->width(), *std::move(rnn), tensors, scratch,
-                                          std::move(input_product), std::move(directions));
+  return std::make_unique<RnnLayerKernel>(context->width(), *std::move(rnn), tensors,
+                                          std::move(scratch), std::move(input_product),
+                                          std::move(directions));
 }
 
 }  // namespace plait

@@ -18,6 +18,10 @@ bool HasInput(const Node& node, size_t index) {
   return index < node.inputs.size() && node.inputs[index] != kNoTensor;
 }
 
+// Of a direction's matrices, which a thread that has all of it reads in every step: half of a
+// second cache. Of larger ones each thread keeps its part there.
+constexpr int64_t kDirectionBytesMax = int64_t{512} << 10;
+
 // Weights and biases are packed and added up when the kernel is loaded.
 bool HasConstantWeights(const Graph& graph, const Node& node) {
   for (const size_t index : {kRecurrentW, kRecurrentR, kRecurrentB, kRecurrentPeepholes}) {
@@ -54,6 +58,11 @@ std::optional<RnnLayer> RnnLayerAt(const Graph& graph, NodeId node) {
     return std::nullopt;
   }
   return RnnLayer{kind, *std::move(layer)};
+}
+
+bool DividesDirections(const RnnLayer& rnn) {
+  const int64_t numbers = rnn.kind.gates * rnn.layer.hidden * rnn.layer.hidden;
+  return rnn.layer.directions == 2 && numbers * int64_t{sizeof(float)} <= kDirectionBytesMax;
 }
 
 }  // namespace plait

@@ -17,4 +17,9 @@ struct RnnLayer {
 // loops for. nullopt: the node is anything else. Pure.
 std::optional<RnnLayer> RnnLayerAt(const Graph& graph, NodeId node);
 
+// Whether threads take a direction each instead of columns of both, which has them meet once or
+// twice in every step: of a layer that walks both ways and is so small that a thread's own cache
+// holds a direction's matrices. Pure.
+bool DividesDirections(const RnnLayer& layer);
+
 }  // namespace plait
