@@ -64,9 +64,8 @@ class Maker {
     attributes.Set("kernel_shape", std::vector<int64_t>{rows_.taps, columns_.taps});
     const int64_t above = rows_.taps - 1, left = columns_.taps - 1;
     attributes.Set("pads", std::vector<int64_t>{above, left, above, left});
-    const TensorId phases =
-        builder_.Add(OpKind::kConv, std::move(attributes),
-                     {graph_.node(node_).inputs[0], Weights(), Bias()});
+    const TensorId phases = builder_.Add(OpKind::kConv, std::move(attributes),
+                                         {graph_.node(node_).inputs[0], Weights(), Bias()});
     return builder_.Replace(node_, Cut(Interleaved(phases)));
   }
 
@@ -84,13 +83,14 @@ class Maker {
       w = builder_.Fold(OpKind::kPad,
                         {w, builder_.AddConstant(Int64s({0, 0, 0, 0, 0, 0, below, right}))});
     }
-    w = builder_.Reshape(w, {w_[0], w_[1], rows_.taps, rows_.stride, columns_.taps,
-                             columns_.stride});
+    w = builder_.Reshape(w,
+                         {w_[0], w_[1], rows_.taps, rows_.stride, columns_.taps, columns_.stride});
     if (rows_.taps > 1 || columns_.taps > 1) {
-      w = builder_.Fold(OpKind::kSlice, {w, builder_.AddConstant(Int64s({-1, -1})),
-                                         builder_.AddConstant(Int64s({kAllBackwards, kAllBackwards})),
-                                         builder_.AddConstant(Int64s({2, 4})),
-                                         builder_.AddConstant(Int64s({-1, -1}))});
+      w = builder_.Fold(
+          OpKind::kSlice,
+          {w, builder_.AddConstant(Int64s({-1, -1})),
+           builder_.AddConstant(Int64s({kAllBackwards, kAllBackwards})),
+           builder_.AddConstant(Int64s({2, 4})), builder_.AddConstant(Int64s({-1, -1}))});
     }
     Attributes attributes;
     attributes.Set("perm", std::vector<int64_t>{1, 3, 5, 0, 2, 4});
@@ -111,15 +111,14 @@ class Maker {
   TensorId Interleaved(TensorId phases) {
     const TensorId apart = builder_.Add(
         OpKind::kReshape, {},
-        {phases, builder_.AddConstant(Int64s(
-                     {x_[0], w_[1], rows_.stride, columns_.stride, height(), width()}))});
+        {phases, builder_.AddConstant(
+                     Int64s({x_[0], w_[1], rows_.stride, columns_.stride, height(), width()}))});
     Attributes attributes;
     attributes.Set("perm", std::vector<int64_t>{0, 1, 4, 2, 5, 3});
     const TensorId beside = builder_.Add(OpKind::kTranspose, std::move(attributes), {apart});
     return builder_.Add(OpKind::kReshape, {},
-                        {beside, builder_.AddConstant(
-                                     Int64s({x_[0], w_[1], height() * rows_.stride,
-                                             width() * columns_.stride}))});
+                        {beside, builder_.AddConstant(Int64s({x_[0], w_[1], height() * rows_.stride,
+                                                              width() * columns_.stride}))});
   }
 
   TensorId Cut(TensorId whole) {
@@ -129,8 +128,7 @@ class Maker {
     return builder_.Add(
         OpKind::kSlice, {},
         {whole, builder_.AddConstant(Int64s({rows_.cut, columns_.cut})),
-         builder_.AddConstant(
-             Int64s({rows_.cut + rows_.result, columns_.cut + columns_.result})),
+         builder_.AddConstant(Int64s({rows_.cut + rows_.result, columns_.cut + columns_.result})),
          builder_.AddConstant(Int64s({2, 3}))});
   }
 
@@ -155,8 +153,8 @@ Rewrites MatchConvFromConvTranspose(const Rule& rule, const Graph& graph, NodeId
     return rule.misses.Because(
         [&] { return absl::StrCat("the weights of ", NodeText(graph, node), " are no constant"); });
   }
-  const absl::StatusOr<std::vector<WindowAxis>> window = ReadTransposedWindow(
-      *transposed.attributes, x, absl::MakeConstSpan(w.shape).subspan(2));
+  const absl::StatusOr<std::vector<WindowAxis>> window =
+      ReadTransposedWindow(*transposed.attributes, x, absl::MakeConstSpan(w.shape).subspan(2));
   if (!window.ok()) return {};
   const std::optional<Phases> rows = PhasesOf((*window)[0]);
   const std::optional<Phases> columns = PhasesOf((*window)[1]);

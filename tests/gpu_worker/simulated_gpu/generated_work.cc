@@ -16,8 +16,7 @@ using Kind = cuda::KernelArgument::Kind;
 
 const char* NameOf(Kind kind) {
   static constexpr const char* kNames[] = {
-      "x",    "weights",     "packed_weights", "second_weights",
-      "bias", "second_bias", "residual",       "y"};
+      "x", "weights", "packed_weights", "second_weights", "bias", "second_bias", "residual", "y"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -118,9 +118,8 @@ __device__ inline float WarpMax(float x) {
 
 const char* ParameterName(KernelArgument::Kind kind) {
   static constexpr const char* kNames[] = {
-      "x",    "weights",     "packed_weights", "second_weights",
-      "bias", "second_bias", "residual",       "y",
-      "error"};
+      "x",        "weights", "packed_weights", "second_weights", "bias", "second_bias",
+      "residual", "y",       "error"};
   return kNames[static_cast<int>(kind)];
 }
 
