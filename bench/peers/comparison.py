@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import os
 import pathlib
+import random
 import statistics
 import tempfile
 import time
@@ -113,6 +114,12 @@ class ModelResult:
         peer, session = self.better_peer(), self.row(SESSION)
         return self.ratios(peer, session) if peer and session and self.counted else None
 
+    def returned_ratios(self):
+        """For each peer its time of the original over that of the file that plait has returned."""
+        pairs = {peer: (self.row(peer), self.row(returned_in(peer))) for peer in PEERS}
+        return {peer: self.ratios(*rows) for peer, rows in pairs.items()
+                if all(rows) and self.counted}
+
     def noise_floor(self):
         """plait's time over that of plait, loaded beside it from the same file."""
         first, second = self.row("plait"), self.row("plait-again")
@@ -157,8 +164,13 @@ def rows_for(path, arguments):
             if baseline:
                 rows.append(Row("plait-baseline", baseline))
     if optimized:
-        rows.append(Row(f"{REFERENCE}+plait", optimized))
+        rows += [Row(returned_in(peer), optimized) for peer in PEERS if peer in arguments.runtimes]
     return rows
+
+
+def returned_in(peer):
+    """The name of the row in which a peer runs the file that plait has returned."""
+    return f"{peer}+plait"
 
 
 def _counterpart(path, folder):
@@ -283,12 +295,12 @@ class Race:
             return None
 
     def _run_round(self, entrants, yardstick, load):
-        """Gives every participant one turn; who begins changes from round to round."""
+        """Gives every participant one turn, in an order of the round's own: whoever comes behind
+        one whose threads still spin loses by it, and so nobody always does."""
         rows, number = self.result.rows, len(self.result.rounds)
         before = _multiply_adds(yardstick)
         steal = machine.StealClock()
-        for place in range(len(rows)):
-            index = (number + place) % len(rows)
+        for index in random.Random(number).sample(range(len(rows)), len(rows)):
             rows[index].turns.append(self._turn(rows[index], entrants[index]))
         share = steal.share()
         readings = (before, _multiply_adds(yardstick))

@@ -49,6 +49,7 @@ class Loaded:
     version: str
     load_ms: float
     flops: int | None = None
+    plan: str | None = None
 
 
 class Participant:
@@ -79,7 +80,7 @@ class Participant:
         """Loads the model and runs it once on the arrays of the folder `inputs`."""
         reply = self.ask({"command": "load", "model": str(model), "folder": str(inputs)},
                          "version", "load_ms")
-        return Loaded(reply["version"], reply["load_ms"], reply.get("flops"))
+        return Loaded(reply["version"], reply["load_ms"], reply.get("flops"), reply.get("plan"))
 
     def time(self, runs):
         """Returns the Turn of so many runs."""

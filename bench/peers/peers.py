@@ -2,17 +2,18 @@
 """Compares plait with ONNX Runtime and OpenVINO on ONNX files.
 
 Each runtime lives in a process of its own, because threads that still spin after a run would slow
-the next one. Rounds are interleaved: in each, every runtime times some runs after a pause, and the
-order turns by one place from round to round. All get the same file, the same seeded inputs (never
+the next one. Rounds are interleaved: in each, every runtime times some runs after a pause, in an
+order that is drawn for the round. All get the same file, the same seeded inputs (never
 zeros), the same number of threads and turns of the same length. Every third of the least rounds,
 and of those added, begins with new processes, because what a load is lucky with lasts as long as
 it does.
 
 With --optimized FOLDER, plait times FOLDER/NAME.onnx (what `plait optimize` wrote) instead of the
-original, and ONNX Runtime times that file too, as onnxruntime+plait. With --baseline FOLDER, plait
-also times its baseline plan, one kernel per operator, as plait-baseline. plait-again is plait once
-more: what its ratio is away from 1 is noise. plait-session, where --runtimes names it, is
-plait.InferenceSession of the wheel that is installed beside the peers, from Python as they are.
+original, and the peers time that file too, as onnxruntime+plait and openvino+plait. With
+--baseline FOLDER, plait also times its baseline plan, one kernel per operator, as plait-baseline.
+plait-again is plait once more: what its ratio is away from 1 is noise. plait-session, where
+--runtimes names it, is plait.InferenceSession of the wheel that is installed beside the peers, from
+Python as they are.
 
 Rounds in which the host took more than 1 % of the processor time, or the multiply-add yardstick
 moved by more than 3 %, do not count; rounds are added until the 95 % interval of the better peer's

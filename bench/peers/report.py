@@ -35,22 +35,24 @@ def table_rows(result, peaks, threads):
 def _conclusions(result):
     ratio = ratio_figures(result.peer_ratios())
     if ratio:
-        yield (f"the better peer ({result.better_peer().runtime}) / plait: {_interval(ratio)}, "
+        yield (f"the better peer ({result.better_peer().runtime}) / plait: {interval(ratio)}, "
                f"{rounds.verdict(ratio['low'], ratio['high'])}")
     session = ratio_figures(result.session_ratios())
     if session:
         yield (f"the better peer ({result.better_peer().runtime}) / plait-session: "
-               f"{_interval(session)}")
+               f"{interval(session)}")
+    for peer, ratios in result.returned_ratios().items():
+        yield f"the original / the returned file in {peer}: {interval(ratio_figures(ratios))}"
     noise = ratio_figures(result.noise_floor())
     if noise:
-        yield f"plait / plait, the noise floor: {_interval(noise)}"
+        yield f"plait / plait, the noise floor: {interval(noise)}"
     dropped = len(result.rounds) - result.counted
     yield f"rounds: {len(result.rounds)}, of which {dropped} do not count"
     if not result.counted:
         yield "no round was quiet: all are shown, and nothing follows from them"
 
 
-def _interval(ratio):
+def interval(ratio):
     return f"{ratio['median']:.3f} [{ratio['low']:.3f}, {ratio['high']:.3f}]"
 
 
@@ -158,6 +160,8 @@ class Document:
             "better_peer": peer.runtime if peer else None,
             "peer_ratio": ratio_figures(result.peer_ratios()),
             "session_ratio": ratio_figures(result.session_ratios()),
+            "returned_ratios": {peer: ratio_figures(ratios)
+                                for peer, ratios in result.returned_ratios().items()},
             "noise_floor": ratio_figures(result.noise_floor()),
             "rounds_dropped": len(result.rounds) - result.counted,
             "rounds": [dataclasses.asdict(entry) for entry in result.rounds],

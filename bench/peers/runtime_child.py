@@ -5,6 +5,7 @@
     {"command": "outputs", "folder": DIR}               {"ok": true}
     {"command": "quit"}                                 (the process ends)
 
+What plait loads is also answered "plan", a sentence: which plan the session runs, and why.
 The folders hold a file NAME.npy for each input or output, in whose name '_' stands for '/' and ':'.
 A command that fails is answered {"error": "..."} and the process goes on. Started by peers.py; a
 process that waits for a command uses no processor time.
@@ -30,6 +31,8 @@ class OnnxRuntime:
 
     It computes in fp32 whatever the precision: it has no bf16 arithmetic on processors.
     """
+
+    told = {}
 
     def __init__(self, threads, precision):
         import onnxruntime
@@ -62,6 +65,8 @@ class OnnxRuntime:
 class OpenVino:
     """OpenVINO on the CPU, told the precision: its default on some processors is bf16."""
 
+    told = {}
+
     def __init__(self, threads, precision):
         import openvino
         self.api = openvino
@@ -78,7 +83,9 @@ class OpenVino:
         self.request = self.compiled.create_infer_request()
         self.feeds = []  # The tensors share this memory, so it must stay alive.
         for port in self.compiled.inputs:
-            self.feeds.append(np.load(npy_path(folder, port.any_name)))
+            # It may have given the input several names.
+            paths = (npy_path(folder, name) for name in sorted(port.names))
+            self.feeds.append(np.load(next(path for path in paths if path.is_file())))
             self.request.set_tensor(port, self.api.Tensor(self.feeds[-1], shared_memory=True))
 
     def run(self):
@@ -86,8 +93,8 @@ class OpenVino:
         self.request.wait()
 
     def outputs(self):
-        return {port.any_name: np.array(self.request.get_tensor(port).data)
-                for port in self.compiled.outputs}
+        return {name: np.array(self.request.get_tensor(port).data)
+                for port in self.compiled.outputs for name in port.names}
 
 
 class PlaitSession:
@@ -104,6 +111,7 @@ class PlaitSession:
 
     def load(self, path, folder):
         self.session = self.api.InferenceSession(path, threads=self.threads)
+        self.told = {"plan": self.session.plan}
         self.binding = self.session.io_binding()
         for value in self.session.get_inputs():
             buffer = self.session.input_buffer(value.name)
@@ -131,7 +139,7 @@ def answer(runtime, request):
         runtime.load(request["model"], request["folder"])
         runtime.run()
         return {"version": runtime.version,
-                "load_ms": (time.perf_counter() - began) * 1000}
+                "load_ms": (time.perf_counter() - began) * 1000, **runtime.told}
     if command == "time":
         return {"samples_us": time_runs(runtime, request["runs"])}
     if command == "outputs":

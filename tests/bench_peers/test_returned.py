@@ -1,0 +1,75 @@
+"""What bench/peers says of files that jobs have returned: the runtime that is recommended, and what
+becomes of a file elsewhere."""
+
+import json
+import subprocess
+import sys
+
+import onnx
+import pytest
+from test_peers import PLAIT, ROOT, call, light, optimize
+
+import moved  # found through test_peers
+import recommended
+
+TURNS = {"onnxruntime": 30.0, "onnxruntime+plait": 30.0, "openvino+plait": 20.0,
+         "plait": 10.0, "plait-session": 11.0}
+
+
+def measured(name, turns):
+    """An entry of peers.py: three rounds, of which the second does not count."""
+    rows = [{"runtime": runtime, "rounds": [{"median": us}, {"median": 1.0}, {"median": us}]}
+            for runtime, us in turns.items()]
+    rounds = [{"dropped": reason} for reason in (None, "steal", None)]
+    ratio = {"median": 1.0, "low": 0.99, "high": 1.01}
+    return {"name": name, "runtimes": rows, "rounds": rounds,
+            "returned_ratios": {"onnxruntime": ratio}}
+
+
+def report_of(runtime):
+    return {"recommended": {"runtime": runtime}, "optimized": {"body": "original"}}
+
+
+def test_the_session_stands_for_plait_and_dropped_rounds_do_not_count():
+    entry = measured("a", TURNS)
+    assert recommended.judge(entry, report_of("plait"))[1:] == (
+        "plait", {"median": 1.0, "low": 1.0, "high": 1.0})
+    _, fastest, ratio = recommended.judge(entry, report_of("openvino"))
+    assert fastest == "plait" and ratio["median"] == pytest.approx(20 / 11)
+    # Where no session was measured, plait's own program is asked.
+    alone = {name: us for name, us in TURNS.items() if name != "plait-session"}
+    assert recommended.judge(measured("a", alone), report_of("openvino"))[2]["median"] == 2
+
+
+def test_as_many_as_were_asked_for_have_to_be_as_good(tmp_path):
+    (tmp_path / "peers.json").write_text(json.dumps(
+        {"models": [measured("a", TURNS), measured("b", TURNS)]}))
+    for name, runtime in (("a", "plait"), ("b", "openvino")):
+        (tmp_path / f"{name}.json").write_text(json.dumps(report_of(runtime)))
+    command = (sys.executable, ROOT / "bench/peers/recommended.py", tmp_path / "peers.json",
+               tmp_path)
+    done = call(*command)
+    assert done.returncode == 1 and "within 2% of the fastest: 1 of 2" in done.stdout
+    assert call(*command, "--share-min", 0.5).returncode == 0
+
+
+def test_a_plan_of_a_later_version_is_not_used(tmp_path):
+    model = light.write("tiny_resnet", tmp_path)
+    optimize(model)
+    changed = moved.with_newer_plan(tmp_path / "optimized" / model.name, tmp_path)
+    told = subprocess.run([PLAIT, "plans", changed, "--json"], capture_output=True, text=True,
+                          check=False)
+    assert "version" in told.stdout + told.stderr
+    assert len(onnx.load(str(changed)).graph.node) == len(onnx.load(str(model)).graph.node)
+
+
+def test_a_session_that_is_missing_is_told_for_each_situation(tmp_path):
+    model = light.write("tiny_resnet", tmp_path)
+    command = (sys.executable, ROOT / "bench/peers/moved.py", model, model, "--situations",
+               "one core,newer", "--rounds", 1, "--round-ms", 1)
+    assert call(*command).returncode == 2
+    done = call(*command[:-5], "one core", *command[-4:])
+    if call(sys.executable, "-c", "import plait").returncode == 0:
+        assert done.returncode == 0 and "kernels are chosen" in done.stdout
+    else:
+        assert done.returncode == 1 and "No module named 'plait'" in done.stdout
