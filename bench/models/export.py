@@ -6,7 +6,8 @@ Every constant parameter is re-drawn, and every file is run on two inputs before
 
 Styles: torchscript (default) is opset 17, as deployed models look today; dynamo is opset 20 with
 whole LayerNormalization and Gelu nodes, written to NAME.dynamo.onnx; newest is opset 23 with whole
-Attention nodes, written to NAME.newest.onnx. vit_b_16 and gpt2 exist in
+Attention nodes, written to NAME.newest.onnx; open is torchscript with the batch and the length of
+token ids left open, written to NAME.open.onnx. vit_b_16 and gpt2 exist in
 the dynamo style only and are written as NAME.onnx in the default style too. nasnet_* come from
 Keras and rnntc_sru is written by hand: they have one style.
 """
@@ -81,7 +82,7 @@ def parse():
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(KNOWN))
     parser.add_argument("--all", action="store_true",
                         help="export the fourteen models whose skeletons are kept")
-    parser.add_argument("--style", choices=["torchscript", "dynamo", "newest"],
+    parser.add_argument("--style", choices=["torchscript", "dynamo", "newest", "open"],
                         default="torchscript")
     parser.add_argument("--out", default=os.path.relpath(environments.BUILD / "models"),
                         help="folder for the .onnx files (build/models)")
@@ -95,7 +96,7 @@ def parse():
     styled = ALL if arguments.style == "torchscript" else TORCH
     named = OTHERS + QUANTIZED if arguments.style == "torchscript" else OTHERS
     if not set(arguments.names) <= set(styled + named):
-        parser.error("only models from torch have the dynamo and newest styles")
+        parser.error("only models from torch have other styles than torchscript")
     arguments.names = arguments.names or list(styled)
     return arguments
 

@@ -115,8 +115,18 @@ def choose_attention(model, style):
             module.set_attn_implementation("sdpa" if style == "newest" else "eager")
 
 
-def to_onnx(model, inputs, input_names, output_names, opset):
-    """Returns the exported ModelProto with static shapes, by the exporter of that opset."""
+def open_axes(inputs, input_names, output_names):
+    """Names for the dimensions that a caller chooses: the batch, and the length of token ids."""
+    axes = {name: {0: "batch"} for name in (*input_names, *output_names)}
+    for name, tensor in zip(input_names, inputs):
+        if not tensor.is_floating_point():
+            axes[name][1] = "length"
+    return axes
+
+
+def to_onnx(model, inputs, input_names, output_names, opset, axes=None):
+    """Returns the exported ModelProto, by the exporter of that opset. `axes`, for TorchScript only:
+    input or output to the names of its open dimensions; without it all shapes are static."""
     if opset != TORCHSCRIPT_OPSET:
         program = torch.onnx.export(
             model, inputs, dynamo=True, opset_version=opset, input_names=input_names,
@@ -128,7 +138,7 @@ def to_onnx(model, inputs, input_names, output_names, opset):
     buffer = io.BytesIO()
     torch.onnx.export(
         model, inputs, buffer, dynamo=False, opset_version=TORCHSCRIPT_OPSET,
-        input_names=input_names, output_names=output_names)
+        input_names=input_names, output_names=output_names, dynamic_axes=axes)
     return onnx.load_from_string(buffer.getvalue())
 
 
@@ -142,8 +152,9 @@ def export(name, style, seed, folder):
     settle_batch_norms(model, inputs)
     exporter = "dynamo" if name in DYNAMO_ONLY and style == "torchscript" else style
     opset = DYNAMO_OPSETS.get(exporter, TORCHSCRIPT_OPSET)
+    axes = open_axes(inputs, input_names, output_names) if style == "open" else None
     with torch.no_grad():
-        proto = to_onnx(model, inputs, input_names, output_names, opset)
+        proto = to_onnx(model, inputs, input_names, output_names, opset, axes)
     suffix = ".onnx" if style == "torchscript" else f".{style}.onnx"
     export_common.finish(proto, pathlib.Path(folder) / (name + suffix))
 
@@ -152,9 +163,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="+", choices=sorted(MODELS), metavar="NAME")
     parser.add_argument("--out", required=True, help="folder for the .onnx files")
-    parser.add_argument("--style", choices=["torchscript", *DYNAMO_OPSETS], default="torchscript")
+    parser.add_argument("--style", choices=["torchscript", "open", *DYNAMO_OPSETS],
+                        default="torchscript")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
+    if arguments.style == "open" and DYNAMO_ONLY & {*arguments.names}:
+        parser.error(f"--style open: TorchScript cannot write {', '.join(sorted(DYNAMO_ONLY))}")
     warnings.filterwarnings("ignore")
     torch.set_num_threads(2)
     for name in arguments.names:
