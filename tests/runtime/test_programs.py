@@ -89,7 +89,18 @@ def test_the_c_example_classifies(installed, planned_model, tmp_path):
 
 def test_the_c_example_builds_as_a_cmake_project(installed, tmp_path):
     installed.build(EXAMPLES / "c", tmp_path)
-    assert (tmp_path / "classify").exists()
+    assert (tmp_path / "classify").exists() and (tmp_path / "latency").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["-p"]])
+def test_the_c_example_times_a_model(options, installed, planned_model, tmp_path):
+    program = installed.compile(EXAMPLES / "c" / "latency.c", tmp_path / "latency", "-std=c99",
+                                "-pedantic", "-Wall", "-Wextra", "-Werror")
+    printed = run(program, *options, planned_model("tiny_resnet"), 9, env=installed.environment())
+    median, low, high = map(float, printed.split())
+    assert 0 < low <= median <= high
+    wrong = subprocess.run([program], env=installed.environment(), capture_output=True, check=False)
+    assert wrong.returncode == 2
 
 
 @pytest.mark.skipif(bool(cached("PLAIT_SANITIZE")), reason="programs are not instrumented alike")
