@@ -28,14 +28,14 @@ _FLAGS = {"device": "--device", "threads": "--threads", "search": "--search",
 
 
 def optimize(model: Path | bytes, output: Path | None = None, *, server: str | None = None,
-             tls: Tls | None = None, cache_dir: Path | None = None,
+             tls: Tls | None = None, insecure: bool = False, cache_dir: Path | None = None,
              on_progress: Callable[[Event], None] | None = None,
              **options: Unpack[JobOptions]) -> OptimizeResult:
     """Makes a model faster and writes it to `output` (default: MODEL.optimized.onnx).
 
     Without `server`, and where the environment has no PLAIT_SERVER, this machine does it, with what
-    earlier runs have measured in `cache_dir` (default: ~/.cache/plait). `on_progress` is called for
-    each event. `options`: see plait.JobOptions. KeyboardInterrupt, and whatever `on_progress`
+    earlier runs have measured in `cache_dir` (default: ~/.cache/plait). `insecure`: no TLS also to
+    a server on another machine, as in plait.Client. `on_progress` is called for each event. `options`: see plait.JobOptions. KeyboardInterrupt, and whatever `on_progress`
     raises, cancels the job.
 
     Raises plait.Error: NotFoundError (no such file), InvalidRequestError, ModelRejectedError,
@@ -50,7 +50,7 @@ def optimize(model: Path | bytes, output: Path | None = None, *, server: str | N
         path = _as_file(model, folder)
         words = [_programs.path_of("plait"), "optimize", path, "--json", "--events"]
         words += [] if output is None else ["--output", os.fspath(output)]
-        words += _server_words(server, tls, cache_dir)
+        words += _server_words(server, tls, insecure, cache_dir)
         words += _option_words(options, folder)
         code, out, last = _finish(words, on_progress or (lambda event: None))
     return _result(code, out, last)
@@ -65,8 +65,10 @@ def _as_file(model: Path | bytes, folder: str) -> str:
     return str(path)
 
 
-def _server_words(server: str | None, tls: Tls | None, cache_dir: Path | None) -> list[str]:
+def _server_words(server: str | None, tls: Tls | None, insecure: bool,
+                  cache_dir: Path | None) -> list[str]:
     words = [] if server is None else ["--server", server]
+    words += ["--insecure"] if insecure else []
     files = tls or Tls()
     for flag, file in [("--cache-dir", cache_dir), ("--tls-ca", files.ca),
                        ("--tls-cert", files.cert), ("--tls-key", files.key)]:

@@ -289,7 +289,8 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """A device of a server, and how busy it is. Runtimes are no devices that jobs can name."""
+    """A device of a server, and how busy it is. Where `runtime_version` is not empty it is a runtime
+    that results are measured in, and no device that jobs can name."""
 
     id: str
     name: str
@@ -298,6 +299,7 @@ class Device:
     instruction_set: str
     memory_bytes: int
     predicted: bool
+    runtime_version: str
     workers: int
     workers_idle: int
 
