@@ -5,7 +5,7 @@ callers.py FASTER.onnx... loads each file anew for every turn, and the callers t
   bench         `plait bench`, whose threads stay on a processor each
   c pinned      runtime/examples/c/latency.c with -p, the same
   c             without: the system places the threads, as beside a program's others
-  session       plait.InferenceSession of the wheel that is installed beside the peers, bound buffers
+  session       plait.InferenceSession of the wheel installed beside the peers, bound buffers
   onnxruntime   as bench/peers has it, to see what loading takes there
 
     cmake --install build --prefix build/installed --component runtime
@@ -44,7 +44,8 @@ def output_of(*words):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True,
                           timeout=moved.TIMEOUT_S, check=False)
     if done.returncode != 0:
-        raise participants.ParticipantFailure((done.stderr.strip() or "no message").splitlines()[-1])
+        words = (done.stderr.strip() or "no message").splitlines()
+        raise participants.ParticipantFailure(words[-1])
     return done.stdout
 
 

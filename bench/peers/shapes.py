@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one file with open dimensions at many shapes, in one session of plait and one of ONNX Runtime.
+"""Runs one file with open dimensions at many shapes, in a session of plait and of ONNX Runtime.
 
     shapes.py FASTER.onnx --sizes batch=1,2,4,8 --sizes length=16,64,256
 

@@ -35,8 +35,9 @@ def optimize(model: Path | bytes, output: Path | None = None, *, server: str | N
 
     Without `server`, and where the environment has no PLAIT_SERVER, this machine does it, with what
     earlier runs have measured in `cache_dir` (default: ~/.cache/plait). `insecure`: no TLS also to
-    a server on another machine, as in plait.Client. `on_progress` is called for each event. `options`: see plait.JobOptions. KeyboardInterrupt, and whatever `on_progress`
-    raises, cancels the job.
+    a server on another machine, as in plait.Client. `on_progress` is called for each event.
+    `options`: see plait.JobOptions. KeyboardInterrupt, and whatever `on_progress` raises, cancels
+    the job.
 
     Raises plait.Error: NotFoundError (no such file), InvalidRequestError, ModelRejectedError,
     LimitExceededError, DeviceUnavailableError, JobFailedError, NotEquivalentError, CancelledError,

@@ -289,8 +289,8 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """A device of a server, and how busy it is. Where `runtime_version` is not empty it is a runtime
-    that results are measured in, and no device that jobs can name."""
+    """A device of a server, and how busy it is. With a `runtime_version` it is a runtime that
+    results are measured in, and no device that jobs can name."""
 
     id: str
     name: str
