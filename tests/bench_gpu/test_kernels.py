@@ -17,7 +17,7 @@ KERNELS = pathlib.Path(kernels.__file__)
 GOLDEN = {
     "attention": (6, 8), "conv": (1222, 233), "separable": (94, 0), "matmul": (65, 19),
     "elementwise": (605, 83), "scale_shift": (124, 0), "rows": (19, 0), "pool": (86, 14),
-    "move": (176, 93)}
+    "move": (176, 93), "recurrence": (7, 0)}
 
 
 @pytest.fixture(scope="module")
