@@ -68,7 +68,7 @@ def python(library):
     def turn(arguments, model, inputs, runs):
         with moved.Child(library, arguments.threads, []) as child:
             loaded = child.participant.load(model.resolve(), inputs)
-            return child.median_us(runs), loaded.load_ms
+            return child.typical_us(runs), loaded.load_ms
     return turn
 
 

@@ -13,7 +13,9 @@ in five situations:
 plait is plait.InferenceSession of the wheel that is installed beside the peers, but `plait bench`
 for avx2, since a session uses what the processor has. A session is told the number of threads where
 the machine is whole, and finds it by itself elsewhere; ONNX Runtime is told that of the cores, and
-with a quota both one and two, of which the better counts.
+with a quota both one and two, of which the better counts. A quota lets a process run freely until
+its share of a tenth of a second is spent, so that there the mean of a turn's runs counts and not
+their median.
 
 Columns: milliseconds of both, and the second by the first with its 95 % interval; below, what plait
 says of the plan that it uses. --json keeps them.
@@ -61,6 +63,7 @@ class Situation:
     peer_threads: tuple
     instruction_set: str | None = None
     is_newer: bool = False
+    has_quota: bool = False
 
 
 @contextlib.contextmanager
@@ -70,7 +73,7 @@ def situation(name, threads):
         yield Situation(name, limits.one_core(), 0, (1,))
     elif name == "quota 1.0":
         with limits.quota(1.0) as before:
-            yield Situation(name, before, 0, (1, 2))
+            yield Situation(name, before, 0, (1, 2), has_quota=True)
     elif name == "avx2":
         yield Situation(name, [], threads, (threads,), instruction_set="avx2")
     else:
@@ -99,7 +102,7 @@ class Bench:
         self.model = model
         return self._run(RUNS_MIN)["plan"]["explanation"]
 
-    def median_us(self, runs):
+    def typical_us(self, runs):
         return self._run(runs)["latency_us_median"]
 
     def _run(self, runs):
@@ -113,7 +116,8 @@ class Bench:
 class Child:
     """A Python runtime in a process of its own."""
 
-    def __init__(self, library, threads, before):
+    def __init__(self, library, threads, before, has_quota=False):
+        self.statistic = statistics.fmean if has_quota else statistics.median
         command = [*before, sys.executable, participants.CHILD, "--runtime", library, "--threads",
                    threads]
         self.participant = participants.Participant(library, command, TIMEOUT_S)
@@ -127,18 +131,19 @@ class Child:
     def load(self, model, inputs):
         return self.participant.load(model, inputs).plan
 
-    def median_us(self, runs):
-        return self.participant.time(runs).median
+    def typical_us(self, runs):
+        samples_us = self.participant.ask({"command": "time", "runs": runs}, "samples_us")
+        return self.statistic(samples_us["samples_us"])
 
 
 def plait_in(here, arguments):
     if here.instruction_set:
         return Bench(arguments, here)
-    return Child("plait", here.plait_threads, here.before)
+    return Child("plait", here.plait_threads, here.before, here.has_quota)
 
 
 def race(here, optimized, inputs, arguments):
-    """Returns what plait said, and the median of each turn: plait's, and those of each peer."""
+    """Returns what plait said, and what a run took in each turn: plait's, and those of each peer."""
     turns = {"plait": [], **{threads: [] for threads in here.peer_threads}}
     runs = {}
     for _ in range(LOADS):
@@ -146,21 +151,22 @@ def race(here, optimized, inputs, arguments):
             entrants = {"plait": stack.enter_context(plait_in(here, arguments))}
             told = entrants["plait"].load(optimized, inputs)
             for threads in here.peer_threads:
-                peer = stack.enter_context(Child("onnxruntime", threads, here.before))
+                peer = stack.enter_context(Child("onnxruntime", threads, here.before,
+                                                 here.has_quota))
                 peer.load(arguments.model.resolve(), inputs)
                 entrants[threads] = peer
             for _ in range(-(-arguments.rounds // LOADS)):
                 for name, entrant in entrants.items():
                     wanted = runs.get(name) or runs_of(entrant, arguments)
                     runs[name] = wanted
-                    turns[name].append(entrant.median_us(wanted))
+                    turns[name].append(entrant.typical_us(wanted))
     return told, turns
 
 
 def runs_of(entrant, arguments):
     """How many runs fill a turn."""
-    median_us = entrant.median_us(RUNS_MIN)
-    return max(RUNS_MIN, min(RUNS_MAX, int(arguments.round_ms * 1000 / median_us)))
+    typical_us = entrant.typical_us(RUNS_MIN)
+    return max(RUNS_MIN, min(RUNS_MAX, int(arguments.round_ms * 1000 / typical_us)))
 
 
 def with_newer_plan(optimized, folder):
