@@ -143,7 +143,7 @@ def plait_in(here, arguments):
 
 
 def race(here, optimized, inputs, arguments):
-    """Returns what plait said, and what a run took in each turn: plait's, and those of each peer."""
+    """Returns what plait said, and what a run took in each turn: plait's and each peer's."""
     turns = {"plait": [], **{threads: [] for threads in here.peer_threads}}
     runs = {}
     for _ in range(LOADS):
