@@ -17,12 +17,12 @@ def one_core():
 
 
 @contextlib.contextmanager
-def quota(cores):
+def quota(cores, name):
     """The process, and what it starts, gets the time of so many cores; a control group of its own
-    lasts as long as the block, in which all processes in it have to end."""
+    of that name lasts as long as the block, in which all processes in it have to end."""
     # Version 2 has one tree, version 1 one for each resource.
     is_second = (GROUPS / "cgroup.controllers").is_file()
-    group = (GROUPS if is_second else GROUPS / "cpu") / "plait-peers"
+    group = (GROUPS if is_second else GROUPS / "cpu") / f"plait-peers-{name}"
     budget_us = int(cores * PERIOD_US)
     try:
         group.mkdir(exist_ok=True)

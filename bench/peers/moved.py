@@ -5,8 +5,8 @@ moved.py MODEL.onnx OPTIMIZED.onnx runs the second in plait and the first in ONN
 in five situations:
   as made       the machine as it is, and --threads threads
   one core      both processes may use one core only (taskset)
-  quota 1.0     both are in a control group that gets the time of one core (wants the right to make
-                one)
+  quota 1.0     each is in a control group that gets the time of one core (wants the right to make
+                them)
   avx2          plait may use no better instruction set; ONNX Runtime cannot be told, and uses all
   newer plan    the plan's text has a version that this plait does not know
 
@@ -58,7 +58,7 @@ class Situation:
     """Where a file is run: words before the commands, and the threads that each side is told."""
 
     name: str
-    before: list
+    before: dict  # of "plait", and by threads of the peers
     plait_threads: int
     peer_threads: tuple
     instruction_set: str | None = None
@@ -70,14 +70,16 @@ class Situation:
 def situation(name, threads):
     """The one of that name, for as long as the block lasts."""
     if name == "one core":
-        yield Situation(name, limits.one_core(), 0, (1,))
+        yield Situation(name, {"plait": limits.one_core(), 1: limits.one_core()}, 0, (1,))
     elif name == "quota 1.0":
-        with limits.quota(1.0) as before:
+        # Threads of one that spin after its turn must not spend another's share.
+        with contextlib.ExitStack() as stack:
+            before = {who: stack.enter_context(limits.quota(1.0, who)) for who in ("plait", 1, 2)}
             yield Situation(name, before, 0, (1, 2), has_quota=True)
     elif name == "avx2":
-        yield Situation(name, [], threads, (threads,), instruction_set="avx2")
+        yield Situation(name, {}, threads, (threads,), instruction_set="avx2")
     else:
-        yield Situation(name, [], threads, (threads,), is_newer=name == "newer plan")
+        yield Situation(name, {}, threads, (threads,), is_newer=name == "newer plan")
 
 
 SITUATIONS = ("as made", "one core", "quota 1.0", "avx2", "newer plan")
@@ -139,7 +141,7 @@ class Child:
 def plait_in(here, arguments):
     if here.instruction_set:
         return Bench(arguments, here)
-    return Child("plait", here.plait_threads, here.before, here.has_quota)
+    return Child("plait", here.plait_threads, here.before.get("plait", []), here.has_quota)
 
 
 def race(here, optimized, inputs, arguments):
@@ -151,8 +153,8 @@ def race(here, optimized, inputs, arguments):
             entrants = {"plait": stack.enter_context(plait_in(here, arguments))}
             told = entrants["plait"].load(optimized, inputs)
             for threads in here.peer_threads:
-                peer = stack.enter_context(Child("onnxruntime", threads, here.before,
-                                                 here.has_quota))
+                peer = stack.enter_context(Child(
+                    "onnxruntime", threads, here.before.get(threads, []), here.has_quota))
                 peer.load(arguments.model.resolve(), inputs)
                 entrants[threads] = peer
             for _ in range(-(-arguments.rounds // LOADS)):
