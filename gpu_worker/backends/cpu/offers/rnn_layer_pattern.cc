@@ -18,9 +18,8 @@ bool HasInput(const Node& node, size_t index) {
   return index < node.inputs.size() && node.inputs[index] != kNoTensor;
 }
 
-// Of a direction's matrices, which a thread that has all of it reads in every step: half of a
-// second cache. Of larger ones each thread keeps its part there.
-constexpr int64_t kDirectionBytesMax = int64_t{512} << 10;
+// A thread that waits for the others costs what half of that does.
+constexpr int64_t kStepFlopsMin = int64_t{1} << 18;
 
 // Weights and biases are packed and added up when the kernel is loaded.
 bool HasConstantWeights(const Graph& graph, const Node& node) {
@@ -60,9 +59,14 @@ std::optional<RnnLayer> RnnLayerAt(const Graph& graph, NodeId node) {
   return RnnLayer{kind, *std::move(layer)};
 }
 
+int64_t StepFlops(const RnnLayer& rnn) {
+  return 2 * rnn.kind.gates * rnn.layer.batch * rnn.layer.hidden * rnn.layer.hidden;
+}
+
+bool MeetsInSteps(const RnnLayer& layer) { return StepFlops(layer) >= kStepFlopsMin; }
+
 bool DividesDirections(const RnnLayer& rnn) {
-  const int64_t numbers = rnn.kind.gates * rnn.layer.hidden * rnn.layer.hidden;
-  return rnn.layer.directions == 2 && numbers * int64_t{sizeof(float)} <= kDirectionBytesMax;
+  return rnn.layer.directions == 2 && !MeetsInSteps(rnn);
 }
 
 }  // namespace plait

@@ -17,9 +17,14 @@ struct RnnLayer {
 // loops for. nullopt: the node is anything else. Pure.
 std::optional<RnnLayer> RnnLayerAt(const Graph& graph, NodeId node);
 
-// Whether threads take a direction each instead of columns of both, which has them meet once or
-// twice in every step: of a layer that walks both ways and is so small that a thread's own cache
-// holds a direction's matrices. Pure.
+// Of a step of one direction.
+int64_t StepFlops(const RnnLayer& layer);
+
+// Whether a step is enough work for threads that meet in it, as those do that divide its columns.
+bool MeetsInSteps(const RnnLayer& layer);
+
+// Whether two threads take a direction each instead: of a layer that walks both ways in steps of
+// less. Pure, as are the others.
 bool DividesDirections(const RnnLayer& layer);
 
 }  // namespace plait

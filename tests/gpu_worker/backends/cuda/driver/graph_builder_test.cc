@@ -171,7 +171,7 @@ TEST_F(GraphBuilderTest, WhoWaitsByItselfBeginsEarlyBehindASingleKernel) {
   EXPECT_EQ(runtime_.ProgrammaticEdges(), 2) << "0 -> 1 and 3 -> 4; 3 is behind two";
 }
 
-TEST_F(GraphBuilderTest, NobodyBeginsEarlyBehindSeveralEndsOrWhatIsNoKernel) {
+TEST_F(GraphBuilderTest, NobodyBeginsEarlyBehindWhatIsNoKernel) {
   void* memory = runtime_.Allocate(256).value();
   FlatGraphBuilder builder(&runtime_);
   ASSERT_TRUE(builder
