@@ -8,6 +8,7 @@
 #include "base/instruction_set_names.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/run/cpu_executable.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/executor.h"
@@ -175,6 +176,7 @@ TEST_P(KernelConformanceTest, KernelsComputeTheSameFromSharedWeights) {
         EXPECT_EQ(outputs[1][i].bytes(), outputs[0][i].bytes());
         EXPECT_EQ(outputs[2][i].bytes(), outputs[0][i].bytes());
       }
+      EXPECT_EQ(dynamic_cast<const CpuExecutable&>(*before).own_weights_bytes(), 0);
     }
   }
 }

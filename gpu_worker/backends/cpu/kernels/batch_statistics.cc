@@ -15,11 +15,12 @@ absl::StatusOr<BatchStatistics> LoadBatchStatistics(LoadContext* context, const 
   const auto& [gamma, beta, mean, variance] = values;
   const double epsilon = node.attributes->Float("epsilon", 1e-5f);
   BatchStatistics statistics{.channels = static_cast<int64_t>(gamma.size())};
-  for (float** const floats : {&statistics.scale, &statistics.shift}) {
-    PLAIT_ASSIGN_OR_RETURN(std::byte* const data,
-                           context->AllocateWeights(statistics.channels * 4));
-    *floats = reinterpret_cast<float*>(data);
-  }
+  const Fingerprint form = FingerprintBuilder().Add("statistics").Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(statistics.channels * 2 * sizeof(float), form));
+  statistics.scale = reinterpret_cast<float*>(place.data);
+  statistics.shift = statistics.scale + statistics.channels;
+  if (place.is_packed) return statistics;
   for (size_t i = 0; i < gamma.size(); ++i) {
     const double factor = gamma[i] / std::sqrt(variance[i] + epsilon);
     statistics.scale[i] = static_cast<float>(factor);

@@ -15,7 +15,8 @@ absl::StatusOr<Bf16Weights> Bf16Weights::Pack(
     LoadContext* context, const Shape& shape,
     absl::FunctionRef<void(int64_t column, float* numbers)> read) {
   Bf16Weights weights;
-  PLAIT_RETURN_IF_ERROR(weights.Allocate(context, shape));
+  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, weights.Allocate(context, shape));
+  if (is_packed) return weights;
   PLAIT_RETURN_IF_ERROR(weights.PackColumns(
       context, read,
       [&](int64_t column, const float* numbers) { return weights.PackColumn(column, numbers); }));

@@ -131,15 +131,21 @@ void SetByteSegments(ByteLayer* layer) {
 
 absl::Status PackByteWeights(LoadContext* context, const Tensor& values, ByteLayer* layer) {
   const int64_t bytes = layer->padded_channels() / kByteBlockChannels * layer->block_bytes();
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const memory, context->AllocateWeights(bytes));
-  auto* const weights = reinterpret_cast<int8_t*>(memory);
-  std::fill_n(weights, bytes, int8_t{0});
-  if (layer->is_depthwise()) {
-    PackTaps(values, *layer, weights);
-  } else {
-    PackBlocks(values, *layer, weights);
-  }
+  const auto segments = static_cast<int64_t>(layer->segments.size());
+  const Fingerprint form =
+      FingerprintBuilder().Add("bytes").Add(layer->quads).Add(segments).Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(bytes, form));
+  auto* const weights = reinterpret_cast<int8_t*>(place.data);
   layer->weights = weights;
+  if (!place.is_packed) {
+    std::fill_n(weights, bytes, int8_t{0});
+    if (layer->is_depthwise()) {
+      PackTaps(values, *layer, weights);
+    } else {
+      PackBlocks(values, *layer, weights);
+    }
+  }
   for (int64_t m = 0; m < layer->groups * layer->channels; ++m) {
     const ChannelWeights of_channel(*layer, values, m);
     int32_t sum = 0;

@@ -28,13 +28,14 @@ absl::StatusOr<DigitWeights> DigitWeights::Pack(
     LoadContext* context, const Shape& shape,
     absl::FunctionRef<void(int64_t column, float* numbers)> read) {
   DigitWeights weights;
-  PLAIT_RETURN_IF_ERROR(weights.Allocate(context, shape));
+  PLAIT_ASSIGN_OR_RETURN(const bool has_digits, weights.Allocate(context, shape));
   const int64_t columns = weights.blocks() * kBlockColumns;
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const scales, context->AllocateWeights(columns * 4));
-  weights.scales_ = reinterpret_cast<float*>(scales);
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const rests,
-                         context->AllocateWeights(columns * weights.depth()));
-  weights.rests_ = reinterpret_cast<int8_t*>(rests);
+  const Fingerprint form = FingerprintBuilder().Add("scales and rests").Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(columns * (4 + weights.depth()), form));
+  weights.scales_ = reinterpret_cast<float*>(place.data);
+  weights.rests_ = reinterpret_cast<int8_t*>(weights.scales_ + columns);
+  if (has_digits && place.is_packed) return weights;
   PLAIT_RETURN_IF_ERROR(weights.PackColumns(
       context, read,
       [&](int64_t column, const float* numbers) { return weights.PackColumn(column, numbers); }));

@@ -37,18 +37,8 @@ int64_t FmaProduct::BlockColumns() { return 2 * int64_t{VectorFloats()}; }
 absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
                                             const Constants& constants, MakeRight make) {
   FmaProduct product = Of(shape, constants);
-  const Fingerprint form = FingerprintBuilder()
-                               .Add("fma")
-                               .Add(shape.depth)
-                               .Add(shape.columns)
-                               .Add(product.matrices_)
-                               .Add(product.block_columns())
-                               .Add(product.blocks_together_)
-                               .Finish();
-  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
-                         context->AllocatePacked(product.weights_bytes(), form));
-  product.weights_ = reinterpret_cast<float*>(place.data);
-  if (place.is_packed) return product;
+  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, product.FindPacked(context));
+  if (is_packed) return product;
   PLAIT_ASSIGN_OR_RETURN(const float* const right, make());
   product.PackBlocks(context->width(), [&](int64_t matrix, int64_t k, int64_t column, int64_t count,
                                            float* to) {
@@ -58,14 +48,27 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
   return product;
 }
 
-absl::StatusOr<FmaProduct> FmaProduct::LoadOwn(LoadContext* context, const ConstantProduct& shape,
-                                               const Constants& constants, ReadRight read) {
+absl::StatusOr<FmaProduct> FmaProduct::LoadRead(LoadContext* context, const ConstantProduct& shape,
+                                                const Constants& constants, ReadRight read) {
   FmaProduct product = Of(shape, constants);
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const packed,
-                         context->AllocateWeights(product.weights_bytes()));
-  product.weights_ = reinterpret_cast<float*>(packed);
-  product.PackBlocks(context->width(), read);
+  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, product.FindPacked(context));
+  if (!is_packed) product.PackBlocks(context->width(), read);
   return product;
+}
+
+absl::StatusOr<bool> FmaProduct::FindPacked(LoadContext* context) {
+  const Fingerprint form = FingerprintBuilder()
+                               .Add("fma")
+                               .Add(shape_.depth)
+                               .Add(shape_.columns)
+                               .Add(matrices_)
+                               .Add(block_columns())
+                               .Add(blocks_together_)
+                               .Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(weights_bytes(), form));
+  weights_ = reinterpret_cast<float*>(place.data);
+  return place.is_packed;
 }
 
 FmaProduct FmaProduct::Of(const ConstantProduct& shape, const Constants& constants) {

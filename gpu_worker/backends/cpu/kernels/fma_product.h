@@ -55,9 +55,9 @@ class FmaProduct {
   // Writes `count` numbers of row k of a matrix, from `column` on. Called by several threads.
   using ReadRight =
       absl::FunctionRef<void(int64_t matrix, int64_t k, int64_t column, int64_t count, float* to)>;
-  // The same of matrices that `read` gives, in this executable's own memory.
-  static absl::StatusOr<FmaProduct> LoadOwn(LoadContext* context, const ConstantProduct& shape,
-                                            const Constants& constants, ReadRight read);
+  // The same of matrices that `read` gives, number by number.
+  static absl::StatusOr<FmaProduct> LoadRead(LoadContext* context, const ConstantProduct& shape,
+                                             const Constants& constants, ReadRight read);
 
   // Of matrices that are no constants: whoever runs it packs them (Piece::right).
   static FmaProduct OfPacked(const ConstantProduct& shape);
@@ -108,6 +108,8 @@ class FmaProduct {
   };
 
   static FmaProduct Of(const ConstantProduct& shape, const Constants& constants);
+  // Whether another executable has packed the matrices already.
+  absl::StatusOr<bool> FindPacked(LoadContext* context);
   void SetShape(const ConstantProduct& shape, bool may_widen_blocks);
   void PackBlocks(int threads, ReadRight read) const;
   int64_t block_floats() const { return shape_.depth * block_columns(); }

@@ -136,21 +136,29 @@ class IntegerConvKernel : public CpuKernel {
 absl::Status LoadWeights(LoadContext* context, const Tensor& values, ConvLayer* layer) {
   const int64_t channels = layer->groups * layer->channels;
   const int64_t numbers = 2 * PairsOf(layer->depth());
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const memory, context->AllocateWeights(channels * numbers * 2));
-  auto* const weights = reinterpret_cast<int16_t*>(memory);
+  const Fingerprint form = FingerprintBuilder().Add("integer_rows").Add(numbers).Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(channels * numbers * 2, form));
+  auto* const weights = reinterpret_cast<int16_t*>(place.data);
+  layer->weights = weights;
+  if (place.is_packed) return absl::OkStatus();
   const auto* const bytes = reinterpret_cast<const uint8_t*>(values.bytes().data());
   for (int64_t m = 0; m < channels; ++m) {
     WidenLeftRow(bytes + m * layer->depth(), layer->depth(), values.type().dtype,
                  layer->weights_zero_point.integer(m), weights + m * numbers);
   }
-  layer->weights = weights;
   return absl::OkStatus();
 }
 
 // Where each place of the depth, [channel, line, column] of a window, lies from a window's first.
 absl::Status LoadOffsets(LoadContext* context, ConvLayer* layer) {
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const memory, context->AllocateWeights(layer->depth() * 4));
-  auto* const offsets = reinterpret_cast<int32_t*>(memory);
+  const Fingerprint form =
+      FingerprintBuilder().Add("window").Add(layer->lines()).Add(layer->line_numbers()).Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(layer->depth() * 4, form));
+  auto* const offsets = reinterpret_cast<int32_t*>(place.data);
+  layer->window_offsets = offsets;
+  if (place.is_packed) return absl::OkStatus();
   const WindowAxis& rows = layer->window[0];
   const WindowAxis& columns = layer->window[1];
   for (int64_t k = 0; k < layer->depth(); ++k) {
@@ -159,7 +167,6 @@ absl::Status LoadOffsets(LoadContext* context, ConvLayer* layer) {
     offsets[k] =
         static_cast<int32_t>(line * layer->line_numbers() + k % columns.kernel * columns.dilation);
   }
-  layer->window_offsets = offsets;
   return absl::OkStatus();
 }
 

@@ -221,11 +221,16 @@ class WeightReader {
 absl::Status PackPixelWeights(LoadContext* context, const Tensor& values, PixelLayer* layer) {
   const int64_t columns = IntegerBlockColumns();
   const int64_t numbers = layer->groups * layer->blocks() * layer->block_numbers();
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const memory, context->AllocateWeights(numbers * 2));
-  auto* const weights = reinterpret_cast<int16_t*>(memory);
+  const auto segments = static_cast<int64_t>(layer->segments.size());
+  const Fingerprint form =
+      FingerprintBuilder().Add("integer_pixels").Add(layer->pairs).Add(segments).Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(numbers * 2, form));
+  auto* const weights = reinterpret_cast<int16_t*>(place.data);
+  layer->weights = weights;
+  if (place.is_packed) return absl::OkStatus();
   std::fill_n(weights, numbers, int16_t{0});
   const WeightReader reader(*layer, values);
-  const auto segments = static_cast<int64_t>(layer->segments.size());
   for (int64_t m = 0; m < layer->groups * layer->channels; ++m) {
     const int64_t group = m / layer->channels;
     const int64_t column = m % layer->channels;
@@ -238,20 +243,21 @@ absl::Status PackPixelWeights(LoadContext* context, const Tensor& values, PixelL
       }
     }
   }
-  layer->weights = weights;
   return absl::OkStatus();
 }
 
 absl::Status PackDepthwiseWeights(LoadContext* context, const Tensor& values, PixelLayer* layer) {
   const auto taps = static_cast<int64_t>(layer->segments.size());
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const memory,
-                         context->AllocateWeights(taps * layer->groups * 2));
-  auto* const weights = reinterpret_cast<int16_t*>(memory);
+  const Fingerprint form = FingerprintBuilder().Add("integer_taps").Add(taps).Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(taps * layer->groups * 2, form));
+  auto* const weights = reinterpret_cast<int16_t*>(place.data);
+  layer->weights = weights;
+  if (place.is_packed) return absl::OkStatus();
   const WeightReader reader(*layer, values);
   for (int64_t i = 0; i < taps * layer->groups; ++i) {
     weights[i] = reader.At(i % layer->groups, i / layer->groups, 0);
   }
-  layer->weights = weights;
   return absl::OkStatus();
 }
 

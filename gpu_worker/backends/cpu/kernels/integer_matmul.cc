@@ -158,16 +158,20 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadWidened(LoadContext* context, con
                 !IsConstantOrOmitted(graph, node, right_zero_point);
   const int64_t numbers = layer.batch * CeilDiv(layer.columns, IntegerBlockColumns()) *
                           IntegerBlockNumbers(layer.depth);
+  bool is_packed = layer.packs;
   if (layer.packs) {
     PLAIT_ASSIGN_OR_RETURN(layer.right_blocks, ScratchOf<int16_t>(context, numbers));
   } else {
-    PLAIT_ASSIGN_OR_RETURN(std::byte* const memory, context->AllocateWeights(numbers * 2));
-    layer.right_blocks = reinterpret_cast<int16_t*>(memory);
+    const Fingerprint form = FingerprintBuilder().Add("integer_matrix").Finish();
+    PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                           context->AllocatePacked(numbers * 2, form));
+    layer.right_blocks = reinterpret_cast<int16_t*>(place.data);
+    is_packed = place.is_packed;
   }
   PLAIT_ASSIGN_OR_RETURN(layer.left_rows, ScratchOf<int16_t>(context, layer.batch * layer.rows * 2 *
                                                                           PairsOf(layer.depth)));
   auto kernel = std::make_unique<IntegerMatmulKernel>(context->width(), layer);
-  if (!layer.packs) kernel->PackRight();
+  if (!is_packed) kernel->PackRight();
   return kernel;
 }
 

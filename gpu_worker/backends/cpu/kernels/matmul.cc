@@ -123,9 +123,12 @@ absl::StatusOr<OnednnArgument> AddendOf(LoadContext* context, const Product& pro
   if (addend.format != Format::kPlain) return context->Refuse();
   const float* data = addend.floats();
   if (product.beta != 1) {
-    PLAIT_ASSIGN_OR_RETURN(std::byte* const copy, context->AllocateWeights(addend.type.bytes()));
-    float* const scaled = reinterpret_cast<float*>(copy);
-    for (int64_t i = 0; i < addend.type.elements(); ++i) scaled[i] = data[i] * product.beta;
+    const Fingerprint form = FingerprintBuilder().Add("addend").Finish();
+    PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                           context->AllocatePacked(addend.type.bytes(), form));
+    float* const scaled = reinterpret_cast<float*>(place.data);
+    const int64_t count = place.is_packed ? 0 : addend.type.elements();
+    for (int64_t i = 0; i < count; ++i) scaled[i] = data[i] * product.beta;
     data = scaled;
   }
   return OnednnArgument{DNNL_ARG_ATTR_MULTIPLE_POST_OP(index) | DNNL_ARG_SRC_1, description, data};

@@ -18,11 +18,19 @@ int PlaneWeights::ColumnsOf(int64_t block) const {
   return static_cast<int>(std::min<int64_t>(kBlockColumns, shape_.columns - block * kBlockColumns));
 }
 
-absl::Status PlaneWeights::Allocate(LoadContext* context, const Shape& shape) {
+absl::StatusOr<bool> PlaneWeights::Allocate(LoadContext* context, const Shape& shape) {
   shape_ = shape;
   block_bytes_ = int64_t{kBlockColumns} * shape.planes * shape.steps * kStepBytes;
-  PLAIT_ASSIGN_OR_RETURN(planes_, context->AllocateWeights(blocks() * block_bytes_));
-  return absl::OkStatus();
+  const Fingerprint form = FingerprintBuilder()
+                               .Add("planes")
+                               .Add(shape.columns)
+                               .Add(shape.planes)
+                               .Add(shape.number_bytes)
+                               .Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(blocks() * block_bytes_, form));
+  planes_ = place.data;
+  return place.is_packed;
 }
 
 absl::Status PlaneWeights::PackColumns(

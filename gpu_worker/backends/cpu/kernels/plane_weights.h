@@ -26,8 +26,9 @@ class PlaneWeights {
   int64_t block_bytes() const { return block_bytes_; }
 
  protected:
-  // Memory for all blocks. Errors: ResourceExhausted.
-  absl::Status Allocate(LoadContext* context, const Shape& shape);
+  // Memory for all blocks, and whether another executable has packed them already.
+  // Errors: ResourceExhausted.
+  absl::StatusOr<bool> Allocate(LoadContext* context, const Shape& shape);
   // Calls pack(column, numbers) for every column, by as many threads as the kernel is wide, with
   // its numbers as `read` writes them in the order of steps; where it writes none they are 0.
   // Errors: InvalidArgument (LoadContext::Refuse) where `pack` returned false.

@@ -252,13 +252,15 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadInputProduct(LoadContext* context
   PLAIT_ASSIGN_OR_RETURN(const float* const given, InputOf(context, node, kRecurrentB));
   float* bias = nullptr;
   if (given != nullptr) {
-    PLAIT_ASSIGN_OR_RETURN(std::byte* const memory,
-                           context->AllocateWeights(layer.directions * columns * 4));
-    bias = reinterpret_cast<float*>(memory);
+    const Fingerprint form = FingerprintBuilder().Add("input_bias").Finish();
+    PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                           context->AllocatePacked(layer.directions * columns * 4, form));
+    bias = reinterpret_cast<float*>(place.data);
     const bool resets_product =
         node.op == OpKind::kGRU && node.attributes->Int("linear_before_reset", 0) != 0;
     const int64_t whole = resets_product ? 2 * layer.hidden : columns;
-    for (int64_t i = 0; i < layer.directions * columns; ++i) {
+    const int64_t count = place.is_packed ? 0 : layer.directions * columns;
+    for (int64_t i = 0; i < count; ++i) {
       const float* const of_direction = given + i / columns * 2 * columns;
       const int64_t column = i % columns;
       bias[i] = of_direction[column] + (column < whole ? of_direction[columns + column] : 0);

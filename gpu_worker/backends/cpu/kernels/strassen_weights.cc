@@ -87,10 +87,12 @@ absl::StatusOr<StrassenWeights> StrassenWeights::Load(LoadContext* context,
   StrassenWeights weights;
   weights.half_depth_ = shape.depth / 2;
   weights.half_columns_ = shape.columns / 2;
-  PLAIT_RETURN_IF_ERROR(weights.Allocate(context, shape));
-  weights.FindFactors(context->width(), shape, right, bias);
   const Divided divided = {weights, shape, right};
-  weights.KeepQuarters(context->width(), divided);
+  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, weights.Allocate(context, shape));
+  if (!is_packed) {
+    weights.FindFactors(context->width(), shape, right, bias);
+    weights.KeepQuarters(context->width(), divided);
+  }
   std::atomic<bool> are_finite = true;
   const auto read = [&](int64_t matrix, int64_t k, int64_t column, int64_t count, float* to) {
     const auto& [first, other] = kRightSides[matrix];
@@ -98,28 +100,32 @@ absl::StatusOr<StrassenWeights> StrassenWeights::Load(LoadContext* context,
     if (other.sign != 0) divided.Read(other, k, column, count, to, /*adds=*/true);
     if (!AreFinite(to, count)) are_finite = false;
   };
-  PLAIT_ASSIGN_OR_RETURN(weights.product_, FmaProduct::LoadOwn(context,
-                                                               {.rows = (shape.rows + 1) / 2,
-                                                                .depth = weights.half_depth_,
-                                                                .columns = weights.half_columns_},
-                                                               {.matrices = kStrassenProducts,
-                                                                .part_depth = kStrassenPartDepth,
-                                                                .blocks_together = blocks_together},
-                                                               read));
+  PLAIT_ASSIGN_OR_RETURN(weights.product_,
+                         FmaProduct::LoadRead(context,
+                                              {.rows = (shape.rows + 1) / 2,
+                                               .depth = weights.half_depth_,
+                                               .columns = weights.half_columns_},
+                                              {.matrices = kStrassenProducts,
+                                               .part_depth = kStrassenPartDepth,
+                                               .blocks_together = blocks_together},
+                                              read));
   if (!are_finite) return context->Refuse();
   return weights;
 }
 
-absl::Status StrassenWeights::Allocate(LoadContext* context, const ConstantProduct& shape) {
+absl::StatusOr<bool> StrassenWeights::Allocate(LoadContext* context, const ConstantProduct& shape) {
   const int64_t quarter = half_depth_ * half_columns_;
-  PLAIT_ASSIGN_OR_RETURN(std::byte* const memory,
-                         context->AllocateWeights((3 * shape.columns + 2 * quarter) * 4));
-  factors_ = reinterpret_cast<float*>(memory);
+  const Fingerprint form =
+      FingerprintBuilder().Add("strassen").Add(shape.depth).Add(shape.columns).Finish();
+  PLAIT_ASSIGN_OR_RETURN(
+      const SharingExecutable::Place place,
+      context->AllocatePacked((3 * shape.columns + 2 * quarter) * sizeof(float), form));
+  factors_ = reinterpret_cast<float*>(place.data);
   inverses_ = factors_ + shape.columns;
   bias_ = inverses_ + shape.columns;
   kept01_ = bias_ + shape.columns;
   kept10_ = kept01_ + quarter;
-  return absl::OkStatus();
+  return place.is_packed;
 }
 
 void StrassenWeights::FindFactors(int threads, const ConstantProduct& shape, const float* right,

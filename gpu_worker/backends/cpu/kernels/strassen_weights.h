@@ -34,7 +34,8 @@ class StrassenWeights {
  private:
   struct Divided;
 
-  absl::Status Allocate(LoadContext* context, const ConstantProduct& shape);
+  // Whether another executable has packed them already.
+  absl::StatusOr<bool> Allocate(LoadContext* context, const ConstantProduct& shape);
   void FindFactors(int threads, const ConstantProduct& shape, const float* right,
                    const float* bias);
   void KeepQuarters(int threads, const Divided& divided);

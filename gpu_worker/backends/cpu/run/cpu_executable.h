@@ -65,6 +65,9 @@ class CpuExecutable : public Executable {
   void EvictCaches() override;
   int fallback_nodes() const override;
 
+  // Of packed weights that no other executable of the executor reads.
+  int64_t own_weights_bytes() const { return weights_.used_bytes(); }
+
  private:
   // The steps of Create, in this order: each needs what the one before it has set.
   absl::Status PlaceValues(const Plan& plan);
