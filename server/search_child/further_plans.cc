@@ -1,19 +1,19 @@
 #include "server/search_child/further_plans.h"
 
-#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
-#include "optimizer/search/predicted_plan.h"
-#include "optimizer/search/segments.h"
 #include "server/search_child/failure_reason.h"
+#include "server/search_child/job_budget.h"
 #include "server/search_child/job_catalog.h"
 #include "server/search_child/known_profiles.h"
 #include "server/search_child/log_sections.h"
 #include "server/search_child/measurement_source.h"
 #include "server/search_child/other_shapes.h"
+#include "server/search_child/unmeasured_plan.h"
 
 namespace plait {
 namespace {
@@ -39,19 +39,16 @@ class Search {
 
   absl::StatusOr<FurtherPlans> Run() {
     for (size_t i = 1; i < request_.targets.size(); ++i) {
-      PlanTarget target = request_.targets[i];
-      if (!target.predicted && !HasTime()) {
-        result_.warnings.push_back(absl::StrCat("the budget left no time to measure a plan for ",
-                                                TargetText(target),
-                                                ": it was made by predicted times"));
-        target.predicted = true;
-      }
+      const PlanTarget& target = request_.targets[i];
       if (target.predicted) {
         PLAIT_RETURN_IF_ERROR(Predict(target));
-        continue;
+      } else if (HasTime()) {
+        request_.begin_plan(static_cast<int>(result_.logs.size()) + 1);
+        PLAIT_RETURN_IF_ERROR(Measure(target, i));
+      } else if (!TakeNeighbour(target)) {
+        Warn(target, "it was made by predicted times");
+        PLAIT_RETURN_IF_ERROR(Predict(target));
       }
-      request_.begin_plan(static_cast<int>(result_.logs.size()) + 1);
-      PLAIT_RETURN_IF_ERROR(Measure(target, i));
     }
     return std::move(result_);
   }
@@ -70,13 +67,10 @@ class Search {
     return clock_.Monotonic() - connection_.StoppedTime().value_or(absl::ZeroDuration());
   }
 
-  // An equal part of what is left, for this plan and for each behind it.
+  // Of this plan's part of what is left.
   absl::Duration EndOf(size_t target) const {
-    const auto is_measured = [](const PlanTarget& one) { return !one.predicted; };
-    const auto left = std::count_if(request_.targets.begin() + static_cast<int64_t>(target),
-                                    request_.targets.end(), is_measured);
     const absl::Duration now = Now();
-    return now + (request_.end - now) / left;
+    return now + (request_.end - now) * BudgetShare(request_.plan_seconds, target);
   }
 
   void AddKnown(const MeasurementLog& log) {
@@ -112,64 +106,56 @@ class Search {
     absl::StatusOr<SearchResult> found = Optimize(bound->graph, options, context);
     if (!found.ok()) return SearchFailure(found.status(), request_.start.options());
     AddKnown(log);
-    result_.plans.push_back({target, *std::move(found)});
     result_.logs.push_back(log.ToText());
     result_.profiling_time += source->profiling_time();
     result_.verification_time += source->verification_time();
     result_.profiles_measured += profiles.profiles_measured();
     result_.profiles_cached += profiles.profiles_cached();
+    if (found->seconds_needed > 0) {
+      if (TakeNeighbour(target)) return absl::OkStatus();
+      Warn(target, absl::StrCat("it is the original's (it takes about ",
+                                std::ceil(found->seconds_needed), " s)"));
+    }
+    result_.plans.push_back({target, *std::move(found)});
     return absl::OkStatus();
   }
 
-  // What was found for the same shapes, and verified, with what led to it; the original where there
-  // was no time for them.
-  absl::StatusOr<SearchResult> Unplanned(const PlanTarget& target) const {
-    SearchResult unplanned;
-    const auto take = [&](const SearchResult& found) {
-      unplanned.graph = found.graph;
-      unplanned.recipe = found.recipe;
-      unplanned.islands = found.islands;
-      return std::move(unplanned);
-    };
-    if (target.shapes == request_.targets.front().shapes) return take(request_.first);
+  std::vector<PlanSource> Measured() const {
+    std::vector<PlanSource> measured = {{request_.targets.front(), request_.first}};
     for (const SearchedPlan& plan : result_.plans) {
-      if (!plan.target.predicted && plan.target.shapes == target.shapes) return take(plan.found);
+      if (!plan.target.predicted) measured.push_back({plan.target, plan.found});
     }
-    absl::StatusOr<Bound> bound = Bind(request_.model, target.shapes);
-    if (!bound.ok()) return ModelFailure(bound.status());
-    unplanned.graph = std::move(bound->graph);
-    const std::vector<Segment> segments = SegmentsOf(unplanned.graph);
-    const bool has_host = std::any_of(segments.begin(), segments.end(),
-                                      [](const Segment& segment) { return segment.is_host; });
-    for (const Segment& segment : segments) {
-      if (!has_host || segment.is_host) continue;
-      PlannedIsland& island = unplanned.islands.emplace_back();
-      island.original = ExtractRegion(unplanned.graph, segment.region);
-      island.graph = island.original;
-    }
-    return unplanned;
+    return measured;
+  }
+
+  // The same plan for the nearest other shapes, where there is one that is known to be faster.
+  bool TakeNeighbour(const PlanTarget& target) {
+    const std::vector<PlanSource> measured = Measured();
+    absl::StatusOr<NeighbourPlan> bound =
+        PlanOfNeighbour({request_.start, request_.model, request_.device, target, measured});
+    if (!bound.ok()) return false;
+    Warn(target, absl::StrCat("that for ", TargetText(measured[bound->source].target),
+                              " is bound to these shapes"));
+    AddPredicted(target, std::move(bound->found));
+    return true;
   }
 
   absl::Status Predict(const PlanTarget& target) {
-    PLAIT_ASSIGN_OR_RETURN(SearchResult predicted, Unplanned(target));
-    const DeviceDescription device = DeviceWithThreads(request_.device, target.threads);
-    PLAIT_ASSIGN_OR_RETURN(const auto catalog, JobCatalog(request_.start.options(), device));
-    const auto predict = [&](const Graph& graph, Plan* plan) -> absl::Status {
-      const absl::StatusOr<PlannedGraph> planned =
-          PredictedPlan(graph, device, *catalog, request_.start.engine_version());
-      if (!planned.ok()) return SearchFailure(planned.status(), request_.start.options());
-      *plan = planned->plan;
-      predicted.predicted_us += planned->predicted_us;
-      return absl::OkStatus();
-    };
-    if (predicted.islands.empty()) {
-      PLAIT_RETURN_IF_ERROR(predict(predicted.graph, &predicted.plan));
-    }
-    for (PlannedIsland& island : predicted.islands) {
-      PLAIT_RETURN_IF_ERROR(predict(island.graph, &island.plan));
-    }
-    result_.plans.push_back({target, std::move(predicted)});
+    PLAIT_ASSIGN_OR_RETURN(
+        SearchResult predicted,
+        PlanByPrediction({request_.start, request_.model, request_.device, target, Measured()}));
+    AddPredicted(target, std::move(predicted));
     return absl::OkStatus();
+  }
+
+  void AddPredicted(PlanTarget target, SearchResult found) {
+    target.predicted = true;
+    result_.plans.push_back({std::move(target), std::move(found)});
+  }
+
+  void Warn(const PlanTarget& target, absl::string_view instead) {
+    result_.warnings.push_back(absl::StrCat("the budget left no time to measure a plan for ",
+                                            TargetText(target), ": ", instead));
   }
 
   const FurtherPlansRequest& request_;

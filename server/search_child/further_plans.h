@@ -23,8 +23,9 @@ struct SearchedPlan {
 struct FurtherPlansRequest {
   const internal::Start& start;
   const Model& model;
-  const DeviceDescription& device;       // with all of its threads
-  absl::Span<const PlanTarget> targets;  // the first one is that of `first`
+  const DeviceDescription& device;        // with all of its threads
+  absl::Span<const PlanTarget> targets;   // the first one is that of `first`
+  absl::Span<const double> plan_seconds;  // of each, see job_budget.h
   const SearchOptions& options;
   LoadEffect load_effect;
   const SearchResult& first;
@@ -47,8 +48,10 @@ struct FurtherPlans {
 
 // Makes a job's plans behind the first: searches for one after the other, which share what is left
 // of the budget and the profiles that earlier ones have measured. Those for more threads than the
-// device has are made by predicted times, for the graph that was found for their shapes; so are
-// those that there is no time for, with a warning, and in a replay those that its log lacks.
+// device has are made by predicted times, for the graph that was found for their shapes. For what
+// there is no time to measure, and in a replay for what its log lacks, the plan that was found
+// faster at the nearest other shapes is bound to these, with a warning; where there is none, a plan
+// is made by predicted times, or is the original's if that alone was measured.
 // Blocks until the end. Errors: as Optimize; of binding; INVALID_REQUEST for a log that cannot be
 // read.
 absl::StatusOr<FurtherPlans> SearchFurtherPlans(const FurtherPlansRequest& request,

@@ -1,7 +1,8 @@
 #include "server/search_child/job_budget.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <map>
+#include <numeric>
 
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -14,16 +15,41 @@ namespace {
 // machine. What is decided sooner does not use them.
 constexpr double kSecondsPerGflop = 4;
 
+double SecondsFor(const Graph& graph) {
+  double gflop = 0;
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    gflop += static_cast<double>(WorkOf(graph, node).flops) * 1e-9;
+  }
+  return std::max(kSecondsPerGflop * gflop, kPlanSecondsMin);
+}
+
 }  // namespace
 
-double JobBudgetSeconds(const internal::Start& start, const Graph& model) {
-  const double seconds = start.options().budget_seconds();
-  double gflop = 0;
-  for (NodeId node = 0; node < model.node_count(); ++node) {
-    gflop += static_cast<double>(WorkOf(model, node).flops) * 1e-9;
+std::vector<double> PlanSeconds(const Model& model, absl::Span<const PlanTarget> targets) {
+  std::map<Bindings, double> of_shapes;
+  std::vector<double> seconds;
+  for (const PlanTarget& target : targets) {
+    double& known = of_shapes[target.shapes];
+    if (known == 0) {
+      // What cannot be bound is refused when its turn comes.
+      const absl::StatusOr<Bound> bound = Bind(model, target.shapes);
+      known = bound.ok() ? SecondsFor(bound->graph) : kPlanSecondsMin;
+    }
+    seconds.push_back(target.predicted ? 0 : known);
   }
+  return seconds;
+}
+
+double JobBudgetSeconds(const internal::Start& start, absl::Span<const double> plan_seconds) {
+  const double seconds = start.options().budget_seconds();
   const double seconds_max = std::max(seconds, start.budget_seconds_max());
-  return std::clamp(kSecondsPerGflop * gflop, seconds, seconds_max);
+  const double further = std::accumulate(plan_seconds.begin() + 1, plan_seconds.end(), 0.0);
+  return std::min(std::max(seconds, plan_seconds.front()) + further, seconds_max);
+}
+
+double BudgetShare(absl::Span<const double> plan_seconds, size_t number) {
+  const absl::Span<const double> left = plan_seconds.subspan(number);
+  return left.front() / std::accumulate(left.begin(), left.end(), 0.0);
 }
 
 }  // namespace plait

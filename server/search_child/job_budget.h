@@ -1,14 +1,30 @@
 #pragma once
 
-#include "optimizer/ir/graph.h"
+#include <vector>
+
+#include "absl/types/span.h"
+#include "optimizer/onnx/bind.h"
 #include "plait/internal/search_child.pb.h"
+#include "server/search_child/plan_targets.h"
 
 namespace plait {
 
-// The seconds that a job may take: those of its options, or, where nobody named them, 4 for each
-// GFLOP of a run of its model if that is more, up to `Start.budget_seconds_max`. A candidate that
-// runs for seconds takes minutes to verify beside the original: what is returned after a minute
-// would be the original. Says nothing about the device, so that it is the same everywhere. Pure.
-double JobBudgetSeconds(const internal::Start& start, const Graph& model);
+// For each plan the seconds that searching for it is likely to take at most: 4 for each GFLOP of a
+// run of the model at its shapes, and at least kPlanSecondsMin; 0 for one that is predicted.
+// A candidate that runs for seconds takes minutes to verify beside the original: what is returned
+// after a minute would be the original. Says nothing about the device, so that it is the same
+// everywhere. Pure.
+std::vector<double> PlanSeconds(const Model& model, absl::Span<const PlanTarget> targets);
+
+inline constexpr double kPlanSecondsMin = 15;
+
+// The seconds that a job may take: those of its options, or, where nobody named them, those of its
+// plans if that is more, up to `Start.budget_seconds_max`. The first plan alone may use what the
+// options say; those behind it add to that. Pure.
+double JobBudgetSeconds(const internal::Start& start, absl::Span<const double> plan_seconds);
+
+// The part of what is left of a budget that belongs to plan `number`, with none of those before it
+// to be made: in proportion to its seconds. Pure.
+double BudgetShare(absl::Span<const double> plan_seconds, size_t number);
 
 }  // namespace plait

@@ -80,7 +80,8 @@ class ChildSearch {
     // The way back to bytes takes about as long as the way from them, and importing those again, to
     // check them, as long as that; what is only copied takes a part of it.
     const absl::Duration import_time = clock_.Monotonic() - began_;
-    budget_seconds_ = JobBudgetSeconds(start_, bound->graph);
+    plan_seconds_ = PlanSeconds(*model, targets_);
+    budget_seconds_ = JobBudgetSeconds(start_, plan_seconds_);
     progress.set_end(began_ + absl::Seconds(budget_seconds_));
     measured_end_ = began_ + absl::Seconds(budget_seconds_) -
                     (body_ == Body::kOriginal ? 0.5 : 2.0) * import_time;
@@ -134,10 +135,10 @@ class ChildSearch {
     return static_cast<int>(std::count_if(targets_.begin(), targets_.end(), is_measured));
   }
 
-  // The first one's part of the budget: what is left is shared equally.
+  // Of the first one's part of the budget.
   absl::Duration FirstEnd() const {
     const absl::Duration now = clock_.Monotonic();
-    return now + (end_ - now) / SearchCount();
+    return now + (end_ - now) * BudgetShare(plan_seconds_, 0);
   }
 
   // Searches for the first plan, which report and body are of, and then for the others.
@@ -176,8 +177,8 @@ class ChildSearch {
     const auto begin_plan = [&](int plan) { progress.set_plan(plan, SearchCount()); };
     PLAIT_ASSIGN_OR_RETURN(
         FurtherPlans further,
-        SearchFurtherPlans({start_, original.model, whole_device_, targets_, options, effect,
-                            *found, log, end_, progress, begin_plan},
+        SearchFurtherPlans({start_, original.model, whole_device_, targets_, plan_seconds_, options,
+                            effect, *found, log, end_, progress, begin_plan},
                            connection_, clock_));
     std::vector<std::string> warnings = PrecisionWarnings(start_.options(), device, **catalog);
     PLAIT_ASSIGN_OR_RETURN(
@@ -351,12 +352,13 @@ class ChildSearch {
   Clock& clock_;
   const absl::Duration began_;
   double budget_seconds_ = start_.options().budget_seconds();
-  absl::Duration measured_end_;      // of all measuring, before the file is written
-  double runtimes_seconds_ = 0;      // of it, for other runtimes
-  absl::Duration end_;               // of the search
-  Body body_ = Body::kOriginal;      // of the result's file
-  DeviceDescription whole_device_;   // with all threads that it has
-  std::vector<PlanTarget> targets_;  // what plans are made for
+  absl::Duration measured_end_;       // of all measuring, before the file is written
+  double runtimes_seconds_ = 0;       // of it, for other runtimes
+  absl::Duration end_;                // of the search
+  Body body_ = Body::kOriginal;       // of the result's file
+  DeviceDescription whole_device_;    // with all threads that it has
+  std::vector<PlanTarget> targets_;   // what plans are made for
+  std::vector<double> plan_seconds_;  // of each
   std::vector<std::string> shape_warnings_;
 };
 

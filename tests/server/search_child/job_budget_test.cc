@@ -1,22 +1,24 @@
 #include "server/search_child/job_budget.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/strings/str_cat.h"
-#include "optimizer/ir/text.h"
+#include "optimizer/onnx/import.h"
+#include "tests/optimizer/onnx/model_text.h"
 
 namespace plait {
 namespace {
 
-// Of 2 * rows * 1000 * 1000 operations.
-Graph Product(int rows) {
-  return *ParseGraph(absl::StrCat("graph {\n  input %x: float32[", rows, R"(,1000]
-  const %w: float32[1000,1000] = synthetic 1
-  %y: float32[)",
-                                  rows, R"(,1000] = MatMul(%x, %w) {}
-  output %y
-})"));
+using testing::DoubleNear;
+using testing::ElementsAre;
+
+// Of 2 * 1000 * 1000 operations for each row.
+Model Product() {
+  return *ImportOnnx(GraphBytes(
+      17, "g (float[N, 1000] x, float[1000, 1000] w) => (float[N, 1000] z) { z = MatMul(x, w) }"));
 }
+
+PlanTarget Rows(int64_t rows) { return {1, {{"x", {rows, 1000}}}}; }
 
 internal::Start Asks(double seconds, double seconds_max) {
   internal::Start start;
@@ -25,17 +27,37 @@ internal::Start Asks(double seconds, double seconds_max) {
   return start;
 }
 
+TEST(JobBudgetTest, APlanTakesWhatItsWorkTakes) {
+  PlanTarget predicted = Rows(40'000);
+  predicted.predicted = true;
+  const std::vector<PlanTarget> targets = {Rows(1), Rows(40'000), predicted, {1, {{"y", {1}}}}};
+  EXPECT_THAT(PlanSeconds(Product(), targets),
+              ElementsAre(kPlanSecondsMin, DoubleNear(320, 1e-6), 0, kPlanSecondsMin));
+}
+
 TEST(JobBudgetTest, GrowsWithTheWorkOfTheModel) {
-  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(7'000)), 60);    // 14 GFLOP
-  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(40'000)), 320);  // 80 GFLOP
-  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), Product(1'000'000)), 600);
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), {15}), 60);
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), {320}), 320);
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), {8000}), 600);
+}
+
+TEST(JobBudgetTest, GrowsWithThePlans) {
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), {33, 66, 131, 262}), 60 + 66 + 131 + 262);
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 600), {15, 15, 0}), 75);
 }
 
 TEST(JobBudgetTest, IsWhatSomebodyNamed) {
-  EXPECT_EQ(JobBudgetSeconds(Asks(20, 20), Product(100'000)), 20);
-  EXPECT_EQ(JobBudgetSeconds(Asks(400, 400), Product(100'000)), 400);
+  EXPECT_EQ(JobBudgetSeconds(Asks(20, 20), {800, 800}), 20);
+  EXPECT_EQ(JobBudgetSeconds(Asks(400, 400), {800}), 400);
   // A daemon that says nothing of it.
-  EXPECT_EQ(JobBudgetSeconds(Asks(60, 0), Product(1'000'000)), 60);
+  EXPECT_EQ(JobBudgetSeconds(Asks(60, 0), {8000}), 60);
+}
+
+TEST(JobBudgetTest, IsSharedInProportion) {
+  const std::vector<double> seconds = {30, 60, 0, 120};
+  EXPECT_DOUBLE_EQ(BudgetShare(seconds, 0), 1.0 / 7);
+  EXPECT_DOUBLE_EQ(BudgetShare(seconds, 1), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(BudgetShare(seconds, 3), 1);
 }
 
 }  // namespace
