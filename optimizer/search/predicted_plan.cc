@@ -21,10 +21,11 @@ ScheduleDevice OneStream(const DeviceDescription& device) {
 class Prediction {
  public:
   Prediction(const DeviceDescription& device, const KernelCatalog& catalog,
-             const std::string& engine_version)
+             const std::string& engine_version, const Admissions& admitted)
       : profiler_(device, catalog),
         profiles_(profiler_, log_),
         budgeted_(profiles_, budget_, log_),
+        admissions_(admitted),
         device_{device, catalog, profiles_, OneStream(device), &admissions_},
         binding_{device.fingerprint, engine_version, device.threads} {
     admissions_.RefuseUnknown();
@@ -60,14 +61,24 @@ class Prediction {
 
 absl::StatusOr<PlannedGraph> PredictedPlan(const Graph& graph, const DeviceDescription& device,
                                            const KernelCatalog& catalog,
-                                           const std::string& engine_version) {
-  return Prediction(device, catalog, engine_version).Fused(graph);
+                                           const std::string& engine_version,
+                                           const Admissions& admitted) {
+  return Prediction(device, catalog, engine_version, admitted).Fused(graph);
+}
+
+Admissions AdmittedBy(const Plan& plan, const Graph& graph, const KernelCatalog& catalog) {
+  Admissions admissions;
+  for (const Step& step : plan.steps) {
+    if (step.kernel.nodes.empty() || !catalog.NeedsAdmission(step.kernel)) continue;
+    admissions.Add(graph, step.kernel, LayerError());
+  }
+  return admissions;
 }
 
 absl::StatusOr<PlannedGraph> PredictedBaseline(const Graph& graph, const DeviceDescription& device,
                                                const KernelCatalog& catalog,
                                                const std::string& engine_version) {
-  return Prediction(device, catalog, engine_version).Baseline(graph);
+  return Prediction(device, catalog, engine_version, {}).Baseline(graph);
 }
 
 }  // namespace plait

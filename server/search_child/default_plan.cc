@@ -37,7 +37,8 @@ std::optional<DefaultPlanTimes> MeasureDefaultPlan(const SearchResult& found,
   context.log.AddTimeAnswer(has_time);
   if (!has_time) return std::nullopt;
   const absl::StatusOr<PlannedGraph> planned =
-      PredictedPlan(found.graph, context.device, context.catalog, engine_version);
+      PredictedPlan(found.graph, context.device, context.catalog, engine_version,
+                    AdmittedBy(found.plan, found.graph, context.catalog));
   if (!planned.ok()) return std::nullopt;
   const PlanCandidate candidates[] = {
       {CandidateId(found.graph, found.plan), found.graph, found.plan, found.predicted_us},

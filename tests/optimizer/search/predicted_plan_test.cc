@@ -54,5 +54,28 @@ TEST(PredictedPlanTest, HasNoKernelThatNeedsAdmission) {
   for (const Step& step : planned->plan.steps) EXPECT_NE(step.kernel.family, "digits");
 }
 
+class FastDigits : public FakeCatalog {
+ public:
+  FastDigits() : FakeCatalog(2) { offers_digits = true; }
+  double ExpectedShare(const Kernel& kernel) const override {
+    return kernel.family == "digits" ? 0.9 : 0.3;
+  }
+};
+
+// Somebody has, in a plan for another device.
+TEST(PredictedPlanTest, HasThoseThatAnotherPlanHasAtTheSameLayer) {
+  const FastDigits catalog;
+  const Graph graph = TanhExpChain();
+  Plan measured = PredictedBaseline(graph, FakeDevice(1), FakeCatalog(1), "engine")->plan;
+  EXPECT_EQ(measured.steps[0].kernel.nodes, std::vector<NodeId>({0}));
+  for (const char* family : {"fake", "digits"}) {
+    measured.steps[0].kernel.family = family;
+    const absl::StatusOr<PlannedGraph> planned = PredictedPlan(
+        graph, FakeDevice(2), catalog, "engine", AdmittedBy(measured, graph, catalog));
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    EXPECT_EQ(planned->plan.steps[0].kernel.family, family);
+  }
+}
+
 }  // namespace
 }  // namespace plait

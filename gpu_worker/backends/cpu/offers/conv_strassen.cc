@@ -24,6 +24,7 @@ const FamilyOffer kConvStrassenOffer = {
     .formats = ChannelsLastRow,
     .reads_parts = true,
     .writes_parts = true,
+    .expected_share = [](const Kernel&) { return 0.72; },
     .worth_dividing = HasManyFlops,
 };
 

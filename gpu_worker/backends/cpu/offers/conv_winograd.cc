@@ -45,6 +45,9 @@ std::optional<std::string> MoreExact(absl::string_view variant) {
   return std::nullopt;
 }
 
+// Of the operations of a direct convolution, of which it does a quarter or less than a half.
+double ExpectedWinogradShare(const Kernel& kernel) { return kernel.variant == "f4" ? 1.6 : 1.1; }
+
 }  // namespace
 
 const FamilyOffer kConvWinogradOffer = {
@@ -59,6 +62,7 @@ const FamilyOffer kConvWinogradOffer = {
     .more_exact = MoreExact,
     .reads_parts = true,
     .writes_parts = true,
+    .expected_share = ExpectedWinogradShare,
     .worth_dividing = HasManyFlops,
 };
 

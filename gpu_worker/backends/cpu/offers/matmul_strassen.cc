@@ -21,6 +21,7 @@ const FamilyOffer kMatmulStrassenOffer = {
     .instruction_set = "avx2",
     .grow = GrowBehind<RunsMatmulStrassen>,
     .formats = PlainRow,
+    .expected_share = [](const Kernel&) { return 0.72; },
     .worth_dividing = HasManyFlops,
 };
 
