@@ -23,9 +23,6 @@ namespace {
 // hundred operators below half a minute.
 constexpr ProfileOptions kTiming = {.samples_max = 10, .time_max = absl::Milliseconds(50)};
 constexpr char kNotWanted[] = "the plan in the model is ignored: it is not wanted";
-constexpr char kPredicted[] =
-    "; kernels are chosen by predicted times (optimize the model on this machine with `plait "
-    "optimize`)";
 
 absl::StatusOr<Plan> MeasuredBaseline(const Graph& graph, const DeviceDescription& device,
                                       LocalProfiles& profiles) {
@@ -141,9 +138,10 @@ class Loading {
   absl::Status LoadDefault(const Model& model, const Bound& bound,
                            const std::vector<FilePlan>& plans, PlanChoice* choice) {
     PLAIT_RETURN_IF_ERROR(CheckNodes(bound));
-    PLAIT_ASSIGN_OR_RETURN(choice->loaded, LoadDefaultPlan(model, bound, plans, executor_));
+    PLAIT_ASSIGN_OR_RETURN(DefaultPlan made, LoadDefaultPlan(model, bound, plans, executor_));
+    choice->loaded = std::move(made.loaded);
     choice->grade = PlanGrade::kDefault;
-    choice->explanation += kPredicted;
+    choice->explanation += made.explanation;
     return absl::OkStatus();
   }
 

@@ -1,6 +1,7 @@
 #include "loading/default_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,62 +9,142 @@
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/executor/check_load.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/plan/rebind_plan.h"
 #include "optimizer/search/predicted_plan.h"
 
 namespace plait {
 namespace {
 
-// A graph of a plan that computes what the model does for these shapes. It is a stranger's: its
-// types are proven before anything is planned by them, and one that is larger than the model's own
-// could take any time.
-std::optional<Graph> RewrittenGraph(absl::Span<const FilePlan> plans, const Graph& bound) {
+constexpr char kPredicted[] =
+    "; kernels are chosen by predicted times (optimize the model on this machine with `plait "
+    "optimize`)";
+
+// Of a rewritten graph for each node of the model's own: a scale that no weight takes, a slice for
+// each user of what was merged.
+constexpr int64_t kNodesMax = 2;
+
+// A plan of the file whose graph computes what the model does for these shapes.
+struct PlanOfModel {
+  const FilePlan* file = nullptr;
+  Graph graph;
+};
+
+// Its graph is a stranger's: its types are proven before anything is planned by them, and one that
+// is much larger than the model's own could take any time.
+std::optional<Graph> GraphOfModel(const FilePlan& plan, const Graph& bound) {
+  if (!plan.status.ok()) return std::nullopt;
+  absl::StatusOr<Graph> graph = ParseTypedGraph(plan.texts.graph);
+  if (!graph.ok() || graph->node_count() > kNodesMax * bound.node_count()) return std::nullopt;
+  if (!HaveSameInterface(*graph, bound) || !CheckTypes(*graph).ok()) return std::nullopt;
+  if (IsOfOtherModel(plan, bound)) return std::nullopt;
+  return *std::move(graph);
+}
+
+// Whether the kernels of a plan are those that this device has.
+bool IsForInstructions(const Plan& header, const DeviceDescription& device) {
+  const absl::string_view instructions = InstructionSetOfFingerprint(header.device_fingerprint);
+  return !instructions.empty() && instructions == device.instruction_set &&
+         BackendOfFingerprint(header.device_fingerprint) == device.backend;
+}
+
+// The first one that is for these instructions, with the nearest number of threads; else the first.
+std::optional<PlanOfModel> PlanFor(absl::Span<const FilePlan> plans, const Graph& bound,
+                                   const DeviceDescription& device) {
+  const auto distance = [&](const Plan& header) {
+    constexpr double kOfOtherInstructions = 1e3;
+    if (!IsForInstructions(header, device)) return kOfOtherInstructions;
+    return std::abs(std::log2(static_cast<double>(header.threads) / device.threads));
+  };
+  std::optional<PlanOfModel> best;
   for (const FilePlan& plan : plans) {
-    if (!plan.status.ok()) continue;
-    absl::StatusOr<Graph> graph = ParseTypedGraph(plan.texts.graph);
-    if (!graph.ok() || graph->node_count() > bound.node_count()) continue;
-    if (!HaveSameInterface(*graph, bound) || !CheckTypes(*graph).ok()) continue;
-    if (IsOfOtherModel(plan, bound)) continue;
-    return *std::move(graph);
+    if (best.has_value() && distance(plan.header) >= distance(best->file->header)) continue;
+    std::optional<Graph> graph = GraphOfModel(plan, bound);
+    if (graph.has_value()) best = {&plan, *std::move(graph)};
   }
-  return std::nullopt;
+  return best;
 }
 
-absl::StatusOr<LoadedPlan> LoadBy(decltype(&PredictedPlan) planner, const Model& model,
-                                  const Graph& graph, Executor& executor) {
-  LoadedPlan loaded;
-  loaded.graph = graph;
-  PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(executor.device()));
-  PLAIT_ASSIGN_OR_RETURN(PlannedGraph planned, planner(loaded.graph, executor.device(), *catalog,
-                                                       std::string(PlanEngineVersion())));
-  loaded.plan = std::move(planned.plan);
-  loaded.weights = std::make_shared<ModelWeights>(model.weights());
-  PLAIT_ASSIGN_OR_RETURN(loaded.executable,
-                         executor.Load(loaded.graph, loaded.plan, *loaded.weights));
-  return loaded;
+// What the plan says of its graph, which is as hostile.
+absl::StatusOr<Plan> CheckedPlan(const PlanOfModel& source) {
+  PLAIT_ASSIGN_OR_RETURN(Plan plan, ParsePlan(source.file->texts.plan));
+  if (plan.graph_fingerprint != source.graph.fingerprint().ToString()) {
+    return absl::FailedPreconditionError("the plan is for another graph");
+  }
+  PLAIT_RETURN_IF_ERROR(CheckPlan(plan, source.graph));
+  return plan;
 }
 
-// Nobody has loaded the kernels of a predicted plan before: one that refuses its nodes does not
-// keep the model from running, as long as there are others for them.
-absl::StatusOr<LoadedPlan> LoadPredicted(const Model& model, const Graph& graph,
-                                         Executor& executor) {
-  absl::StatusOr<LoadedPlan> fused = LoadBy(PredictedPlan, model, graph, executor);
-  const bool is_refused =
-      absl::IsInvalidArgument(fused.status()) || absl::IsUnimplemented(fused.status());
-  if (!is_refused) return fused;
-  absl::StatusOr<LoadedPlan> by_node = LoadBy(PredictedBaseline, model, graph, executor);
-  return by_node.ok() ? std::move(by_node) : std::move(fused);
-}
+class Loading {
+ public:
+  Loading(const Model& model, Executor& executor, const KernelCatalog& catalog)
+      : model_(model), executor_(executor), catalog_(catalog) {}
+
+  absl::StatusOr<DefaultPlan> From(PlanOfModel source) {
+    const absl::StatusOr<Plan> plan = CheckedPlan(source);
+    if (!plan.ok()) return ByPrediction(source.graph, {});
+    if (IsForInstructions(*plan, executor_.device())) {
+      absl::StatusOr<DefaultPlan> made = WithThreads(source.graph, *plan);
+      if (made.ok()) return made;
+    }
+    return ByPrediction(source.graph, AdmittedBy(*plan, source.graph, catalog_));
+  }
+
+  // Nobody has loaded the kernels of a predicted plan before: one that refuses its nodes does not
+  // keep the model from running, as long as there are others for them.
+  absl::StatusOr<DefaultPlan> ByPrediction(const Graph& graph, const Admissions& admitted) {
+    const std::string engine(PlanEngineVersion());
+    const DeviceDescription& device = executor_.device();
+    PLAIT_ASSIGN_OR_RETURN(PlannedGraph planned,
+                           PredictedPlan(graph, device, catalog_, engine, admitted));
+    absl::StatusOr<LoadedPlan> loaded = Load(graph, std::move(planned.plan));
+    if (absl::IsInvalidArgument(loaded.status()) || absl::IsUnimplemented(loaded.status())) {
+      PLAIT_ASSIGN_OR_RETURN(planned, PredictedBaseline(graph, device, catalog_, engine));
+      absl::StatusOr<LoadedPlan> by_node = Load(graph, std::move(planned.plan));
+      if (by_node.ok()) loaded = std::move(by_node);
+    }
+    PLAIT_RETURN_IF_ERROR(loaded.status());
+    return DefaultPlan{*std::move(loaded), kPredicted};
+  }
+
+ private:
+  absl::StatusOr<DefaultPlan> WithThreads(const Graph& graph, const Plan& plan) {
+    const int threads = executor_.device().threads;
+    PLAIT_ASSIGN_OR_RETURN(Plan changed, PlanWithThreads(graph, plan, threads, catalog_));
+    changed.device_fingerprint = executor_.device().fingerprint;
+    changed.predicted = true;
+    PLAIT_ASSIGN_OR_RETURN(LoadedPlan loaded, Load(graph, std::move(changed)));
+    return DefaultPlan{std::move(loaded),
+                       absl::StrCat("; its kernels run with ", threads, " in the place of ",
+                                    plan.threads, ", which nobody has measured")};
+  }
+
+  absl::StatusOr<LoadedPlan> Load(const Graph& graph, Plan plan) {
+    LoadedPlan loaded;
+    loaded.graph = graph;
+    loaded.plan = std::move(plan);
+    loaded.weights = std::make_shared<ModelWeights>(model_.weights());
+    PLAIT_ASSIGN_OR_RETURN(loaded.executable,
+                           executor_.Load(loaded.graph, loaded.plan, *loaded.weights));
+    return loaded;
+  }
+
+  const Model& model_;
+  Executor& executor_;
+  const KernelCatalog& catalog_;
+};
 
 }  // namespace
 
-absl::StatusOr<LoadedPlan> LoadDefaultPlan(const Model& model, const Bound& bound,
-                                           absl::Span<const FilePlan> plans, Executor& executor) {
+absl::StatusOr<DefaultPlan> LoadDefaultPlan(const Model& model, const Bound& bound,
+                                            absl::Span<const FilePlan> plans, Executor& executor) {
   PLAIT_RETURN_IF_ERROR(CheckNoOpaqueNode(bound));
-  if (const std::optional<Graph> rewritten = RewrittenGraph(plans, bound.graph)) {
-    absl::StatusOr<LoadedPlan> loaded = LoadPredicted(model, *rewritten, executor);
-    if (loaded.ok()) return loaded;
+  PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(executor.device()));
+  Loading loading(model, executor, *catalog);
+  if (auto source = PlanFor(plans, bound.graph, executor.device())) {
+    absl::StatusOr<DefaultPlan> made = loading.From(*std::move(source));
+    if (made.ok()) return made;
   }
-  return LoadPredicted(model, bound.graph, executor);
+  return loading.ByPrediction(bound.graph, {});
 }
 
 bool HasOpaqueNodes(const Graph& graph) {

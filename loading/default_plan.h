@@ -6,15 +6,22 @@
 
 namespace plait {
 
-// What runs where no plan of a file does: a plan made now by predicted times
-// (optimizer/search/predicted_plan.h) and loaded. It is made for the graph of a plan in the file
-// that is for the same inputs and outputs, if there is one, since that was rewritten and found
-// equal, and for the model's own otherwise. Where a kernel refuses to load, the plan has one for
-// each node instead. Nothing is measured. `bound` is the model's own graph.
-// Errors: InvalidArgument naming a node that plait does not understand; those of PredictedPlan and
-// Executor::Load.
-absl::StatusOr<LoadedPlan> LoadDefaultPlan(const Model& model, const Bound& bound,
-                                           absl::Span<const FilePlan> plans, Executor& executor);
+// A plan that was made when it was loaded.
+struct DefaultPlan {
+  LoadedPlan loaded;
+  std::string explanation;  // of how its kernels were chosen: a clause that begins with "; "
+};
+
+// What runs where no plan of a file does, made now and loaded. A plan in the file that is for the
+// same inputs and outputs says the most: where it is for these instructions and other threads, its
+// kernels run with as many as there are (PlanWithThreads); where it is not, kernels are chosen by
+// predicted times (optimizer/search/predicted_plan.h) for its graph, since that was rewritten and
+// found equal. Without such a plan they are chosen for the model's own graph. Where a kernel
+// refuses to load, the plan has one for each node instead. Nothing is measured. `bound` is the
+// model's own graph. Errors: InvalidArgument naming a node that plait does not understand; those of
+// PredictedPlan and Executor::Load.
+absl::StatusOr<DefaultPlan> LoadDefaultPlan(const Model& model, const Bound& bound,
+                                            absl::Span<const FilePlan> plans, Executor& executor);
 
 // Whether a graph has nodes that plait does not understand.
 bool HasOpaqueNodes(const Graph& graph);

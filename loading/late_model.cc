@@ -159,8 +159,9 @@ absl::Status LateModel::LoadGraph(Bound bound, Loaded* loaded) {
   }
   const absl::MutexLockMaybe lock(loading_.loading);
   if (!HasOpaqueNodes(bound.graph)) {
-    PLAIT_ASSIGN_OR_RETURN(LoadedPlan plan, LoadDefaultPlan(*model_, bound, {}, loading_.executor));
-    loaded->executable = std::move(plan.executable);
+    PLAIT_ASSIGN_OR_RETURN(DefaultPlan made,
+                           LoadDefaultPlan(*model_, bound, {}, loading_.executor));
+    loaded->executable = std::move(made.loaded.executable);
     return absl::OkStatus();
   }
   PLAIT_ASSIGN_OR_RETURN(LoadedSegments parts, LoadSegments({*model_, bound, {}, loading_}));

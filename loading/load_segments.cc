@@ -22,10 +22,6 @@
 namespace plait {
 namespace {
 
-constexpr char kPredicted[] =
-    "; kernels are chosen by predicted times (optimize the model on this machine with `plait "
-    "optimize`)";
-
 // The plans of the file by what they are for, each parsed once: every island looks for its own.
 class PlansOfParts {
  public:
@@ -126,10 +122,11 @@ class Loader {
     if (!choice.loaded.has_value()) {
       Bound bound;
       bound.graph = island;
-      PLAIT_ASSIGN_OR_RETURN(choice.loaded,
+      PLAIT_ASSIGN_OR_RETURN(DefaultPlan made,
                              LoadDefaultPlan(request_.model, bound, request_.plans, executor));
+      choice.loaded = std::move(made.loaded);
       choice.grade = PlanGrade::kDefault;
-      choice.explanation += kPredicted;
+      choice.explanation += made.explanation;
     }
     PLAIT_RETURN_IF_ERROR(AddBytes(LoadedBytes(choice.loaded->graph, choice.loaded->plan)));
     ++loaded_.islands;

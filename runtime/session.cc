@@ -194,12 +194,10 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::Load(const Model& model,
   if (bound.ok() && HasOpaqueNodes(bound->graph)) return LoadParts(model, *bound, plans);
   if (options_.requires_plan) return absl::FailedPreconditionError(choice.explanation);
   PLAIT_RETURN_IF_ERROR(bound.status());
-  absl::StrAppend(&plan.explanation,
-                  "; kernels are chosen by predicted times (optimize the model on this machine "
-                  "with `plait optimize`)");
+  PLAIT_ASSIGN_OR_RETURN(DefaultPlan made, LoadDefaultPlan(model, *bound, plans, *executor_));
+  absl::StrAppend(&plan.explanation, made.explanation);
   plan.grade = PlanGrade::kDefault;
-  PLAIT_ASSIGN_OR_RETURN(LoadedPlan loaded, LoadDefaultPlan(model, *bound, plans, *executor_));
-  return Adopt(model, std::move(loaded), std::move(plan));
+  return Adopt(model, std::move(made.loaded), std::move(plan));
 }
 
 absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::LoadParts(const Model& model,

@@ -134,6 +134,14 @@ bool HasPlace(const Kernel& offered, const Kernel& kernel) {
          offered.output_formats == kernel.output_formats;
 }
 
+// Whether anything runs the kernel's nodes in its formats and at its width.
+bool IsOffered(const Graph& graph, const KernelCatalog& catalog, const Kernel& kernel) {
+  if (kernel.nodes.empty()) return true;
+  const std::vector<Kernel> offers = catalog.KernelsAt(graph, kernel.nodes.front(), /*fuse=*/true);
+  return std::any_of(offers.begin(), offers.end(),
+                     [&](const Kernel& offered) { return HasPlace(offered, kernel); });
+}
+
 // What stands in for a kernel as it was offered; nullptr: it stays, or there is nothing (`found` is
 // false).
 const Kernel* SubstituteFor(const Kernel& kernel, const std::vector<Kernel>& offers,
@@ -212,6 +220,20 @@ absl::StatusOr<int> SubstituteKernels(const Graph& graph, const KernelCatalog& c
     if (is_other) ++substituted;
   }
   return substituted;
+}
+
+absl::StatusOr<Plan> PlanWithThreads(const Graph& graph, Plan plan, int threads,
+                                     const KernelCatalog& catalog) {
+  for (Step& step : plan.steps) {
+    Kernel& kernel = step.kernel;
+    const int narrow = std::min(kernel.width, threads);
+    kernel.width = kernel.width == plan.threads ? threads : narrow;
+    if (!IsOffered(graph, catalog, kernel)) kernel.width = narrow;
+    step.stream %= threads;
+  }
+  plan.threads = threads;
+  PLAIT_RETURN_IF_ERROR(SubstituteKernels(graph, catalog, &plan).status());
+  return RebindPlan(graph, plan, graph, catalog);
 }
 
 }  // namespace plait

@@ -32,4 +32,13 @@ absl::StatusOr<Plan> RebindPlan(const Graph& from, const Plan& plan, const Graph
 // FailedPrecondition naming the step that has no substitute; the plan is in any state then.
 absl::StatusOr<int> SubstituteKernels(const Graph& graph, const KernelCatalog& catalog, Plan* plan);
 
+// A plan of `graph` for another number of threads: what took all of them takes all that there are
+// now, where the catalog, which is the device's with so many threads, offers that; other kernels
+// take as many as before, or all. There are no more streams than threads. Kernels that are not
+// offered are exchanged, and places in memory and waits are made anew. Nobody has measured the
+// result. Pure. REQUIRES: the plan passes CheckPlan with `graph`. The result passes it, too.
+// Errors: those of SubstituteKernels and RebindPlan.
+absl::StatusOr<Plan> PlanWithThreads(const Graph& graph, Plan plan, int threads,
+                                     const KernelCatalog& catalog);
+
 }  // namespace plait

@@ -101,7 +101,7 @@ def test_a_machine_with_fewer_cores_runs_a_default_plan(cli, folder, model_file)
     try:
         grade, explanation = plan_of(cli, output)
         assert grade == "default"
-        assert "2 threads" in explanation and "predicted times" in explanation
+        assert "2 threads" in explanation and "run with 1 in the place of 2" in explanation
         required = cli.run("run", output, "--seed", "1", "--require-plan").expect(3)
         assert "another device" in required.err
         feeds = sample_inputs.session_inputs(models.session_of(original.read_bytes()), 3)

@@ -65,10 +65,10 @@ TEST_F(ChoosePlanTest, IgnoresAPlanOfAModelThatWasChanged) {
   EXPECT_EQ(choice.reason, PlanReason::kOtherModel);
   EXPECT_THAT(choice.explanation, HasSubstr("the model was changed after the plan was made"));
   const Bound bound = *Bind(model, {{"x", {2, 8}}});
-  const absl::StatusOr<LoadedPlan> loaded =
+  const absl::StatusOr<DefaultPlan> made =
       LoadDefaultPlan(model, bound, ReadFilePlans(model), *executor_);
-  ASSERT_TRUE(loaded.ok()) << loaded.status();
-  EXPECT_EQ(RunOnOnes(*loaded)[0], -224.0f);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(RunOnOnes(made->loaded)[0], -224.0f);
 }
 
 // "hidden" and "last" of an encoder, or an output that is an input as it came.
@@ -260,7 +260,7 @@ TEST_F(ChoosePlanTest, SurvivesMutatedTexts) {
     if (choice.loaded.has_value()) ++used;
     const absl::StatusOr<Bound> bound = Bind(model, {{"x", {2, 8}}});
     ASSERT_TRUE(bound.ok()) << bound.status();
-    const absl::StatusOr<LoadedPlan> made = LoadDefaultPlan(model, *bound, plans, *executor_);
+    const absl::StatusOr<DefaultPlan> made = LoadDefaultPlan(model, *bound, plans, *executor_);
     EXPECT_TRUE(made.ok()) << seed << ": " << made.status();
   }
   EXPECT_GT(used, 10);

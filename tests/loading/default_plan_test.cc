@@ -1,18 +1,26 @@
 #include "loading/default_plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "optimizer/search/predicted_plan.h"
 #include "tests/loading/planned_model.h"
 
 namespace plait {
 namespace {
 
 absl::StatusOr<LoadedPlan> Default(const std::vector<EmbeddedPlan>& plans, int64_t rows,
-                                   Executor& executor) {
+                                   Executor& executor, std::string* explanation = nullptr) {
   const Model model = ModelWith(plans);
   const absl::StatusOr<Bound> bound = Bind(model, {{"x", {rows, 8}}});
   EXPECT_TRUE(bound.ok()) << bound.status();
-  return LoadDefaultPlan(model, *bound, ReadFilePlans(model), executor);
+  PLAIT_ASSIGN_OR_RETURN(DefaultPlan made,
+                         LoadDefaultPlan(model, *bound, ReadFilePlans(model), executor));
+  if (explanation != nullptr) *explanation = made.explanation;
+  return std::move(made.loaded);
 }
 
 // "y = Relu(Relu(x * w))" stands for a graph that a search has made: it computes the same, and
@@ -62,6 +70,48 @@ TEST(DefaultPlanTest, PlansTheGraphOfAPlanForTheseShapes) {
   const absl::StatusOr<LoadedPlan> own = Default({Rewritten(executor->device())}, 3, *executor);
   ASSERT_TRUE(own.ok()) << own.status();
   EXPECT_EQ(own->graph.node_count(), 2);
+}
+
+// One kernel for each node, which a prediction would not choose, in what was measured.
+EmbeddedPlan ByNode(int threads) {
+  DeviceDescription device = OpenCpu(1)->device();
+  device.threads = threads;
+  const auto catalog = CatalogFor(device);
+  const Graph graph = Bind(ModelWith({}), {{"x", {2, 8}}})->graph;
+  const absl::StatusOr<PlannedGraph> by_node =
+      PredictedBaseline(graph, device, **catalog, std::string(PlanEngineVersion()));
+  EXPECT_TRUE(by_node.ok()) << by_node.status();
+  return PlanOfRows(2, device, [&](Plan* plan) {
+    *plan = by_node->plan;
+    for (Step& step : plan->steps) step.kernel.width = threads;
+  });
+}
+
+TEST(DefaultPlanTest, KeepsTheKernelsOfAPlanForOtherThreads) {
+  for (const auto& [from, to] : {std::pair(2, 1), std::pair(1, 2)}) {
+    const auto executor = OpenCpu(to);
+    if (executor->device().threads != to) continue;  // the machine has fewer
+    std::string explanation;
+    const absl::StatusOr<LoadedPlan> loaded = Default({ByNode(from)}, 2, *executor, &explanation);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_EQ(loaded->plan.steps.size(), 2u);
+    EXPECT_EQ(loaded->plan.threads, to);
+    EXPECT_TRUE(loaded->plan.predicted);
+    EXPECT_EQ(explanation, absl::StrCat("; its kernels run with ", to, " in the place of ", from,
+                                        ", which nobody has measured"));
+    EXPECT_EQ(RunOnOnes(*loaded)[0], 224.0f);
+  }
+}
+
+TEST(DefaultPlanTest, PredictsWhereThePlanIsForOtherInstructions) {
+  const auto executor = OpenCpu(1);
+  DeviceDescription other = executor->device();
+  other.fingerprint = "cpu;_Other;_sm_90;_threads=2";
+  std::string explanation;
+  const absl::StatusOr<LoadedPlan> loaded =
+      Default({PlanOfRows(2, other)}, 2, *executor, &explanation);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_THAT(explanation, testing::HasSubstr("predicted times"));
 }
 
 // Types of a stranger's graph are proven before anything is planned by them.

@@ -100,6 +100,48 @@ TEST(RebindPlanTest, GivesThePlanItselfForItsOwnShapes) {
   }
 }
 
+TEST(RebindPlanTest, TakesOtherThreads) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Graph graph = WithRows(RandomText(random, 20), 2);
+    const int from = static_cast<int>(random.Integer(1, 4));
+    const int to = static_cast<int>(random.Integer(1, 4));
+    FakeCatalog catalog(from, /*channels_last=*/true);
+    FakeCatalog other(to, /*channels_last=*/true);
+    catalog.takes_parts = other.takes_parts = true;
+    for (const Plan& plan : PlansOf(graph, catalog, FakeDevice(from))) {
+      const absl::StatusOr<Plan> changed = PlanWithThreads(graph, plan, to, other);
+      ASSERT_TRUE(changed.ok()) << changed.status();
+      EXPECT_TRUE(CheckPlan(*changed, graph).ok());
+      EXPECT_EQ(changed->threads, to);
+      EXPECT_LE(changed->streams, to);
+      ASSERT_EQ(changed->steps.size(), plan.steps.size());
+      for (size_t i = 0; i < plan.steps.size(); ++i) {
+        Kernel kernel = plan.steps[i].kernel;
+        kernel.width = kernel.width == from ? to : std::min(kernel.width, to);
+        EXPECT_EQ(changed->steps[i].kernel, kernel);
+      }
+      if (from == to) {
+        EXPECT_EQ(PrintPlan(*changed), PrintPlan(plan));
+      }
+    }
+  }
+}
+
+// A kernel that is not offered to all threads keeps as many as it had.
+TEST(RebindPlanTest, WidensNoKernelThatIsOfferedToOneThreadOnly) {
+  Random random(1);
+  const Graph graph = WithRows(RandomText(random, 20), 2);
+  const FakeCatalog catalog(1);
+  for (const Plan& plan : PlansOf(graph, catalog, FakeDevice(1))) {
+    const absl::StatusOr<Plan> changed = PlanWithThreads(graph, plan, 2, catalog);
+    ASSERT_TRUE(changed.ok()) << changed.status();
+    EXPECT_EQ(changed->threads, 2);
+    EXPECT_EQ(KernelsOf(*changed), KernelsOf(plan));
+  }
+}
+
 constexpr char kGraph[] = R"(graph {
   input %x: float32[2,8]
   const %shape: int64[2] = [4,4]
