@@ -46,6 +46,7 @@ std::vector<cuda::GeneratedCase> ModelCases() {
                                              .inputs = {2, 1},
                                              .steps = {"mul(x0,x2)", "add(x3,x1)"},
                                              .outputs = {{3, 4}}}},
+      {"attention", cuda::AttentionProblem{.heads = 2, .query = 32, .keys = 64, .dim = 64}},
       {"softmax_of_channels", cuda::RowsProblem{.rows = 1024, .columns = 16, .inner = 256}},
       {"resize", cuda::ResizeProblem{.c = 64,
                                      .rows = {2, 1, {0, 0, 1, 1}, {1, 1, 1, 1}},

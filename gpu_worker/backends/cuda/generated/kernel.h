@@ -13,11 +13,11 @@
 // Kernels of our own, written as text for each problem and compiled at run time, for what libraries
 // have no fast kernel for. Each family is a file: elementwise, rows (softmax, norms,
 // reductions), strided_rows, transpose, movement (concat, slice, pad, copy), gather, pool,
-// depthwise, separable, scale_shift, recurrence, resize. kernel.h has what they share, elements.h
-// what those of integers and bools do, source.cc lists them as candidates. Most only move memory,
-// so they are built for it: neighbouring threads touch neighbouring addresses, in vectors of up to
-// 16 bytes, and as a rule each element is read once and written once. fp16 and bf16 are converted
-// when they are loaded and stored; all arithmetic is fp32.
+// depthwise, separable, scale_shift, recurrence, resize, attention. kernel.h has what they share,
+// elements.h what those of integers and bools do, source.cc lists them as candidates. Most only
+// move memory, so they are built for it: neighbouring threads touch neighbouring addresses, in
+// vectors of up to 16 bytes, and as a rule each element is read once and written once. fp16 and
+// bf16 are converted when they are loaded and stored; all arithmetic is fp32.
 
 namespace plait::cuda {
 
@@ -54,8 +54,8 @@ struct GeneratedKernel {
   std::array<unsigned, 3> block = {1, 1, 1};
   std::vector<KernelArgument> arguments;
   // Whether it is worth compiling as a candidate. All of a family's kernels are right, and tests
-  // run all of them; those that are not listed gained next to nothing on an H200: see
-  // bench/gpu/recorded.py.
+  // run all of them; those that are not listed gained next to nothing on an H200 (see
+  // bench/gpu/recorded.py), or rank behind others by what a described device would do.
   bool is_listed = true;
 };
 

@@ -288,6 +288,21 @@ void AddRecurrences(std::vector<GeneratedCase>* cases) {
   cases->push_back({"recurrence_layer", layer});
 }
 
+// Tiles that are cut off at queries and keys, and dims that fill neither vectors nor lanes.
+void AddAttentions(std::vector<GeneratedCase>* cases) {
+  AttentionProblem causal{.batch = 1, .heads = 2, .query = 35, .keys = 35, .dim = 36};
+  causal.causal = true;
+  cases->push_back({"attention_causal", causal});
+  AttentionProblem of_rows{.batch = 2, .heads = 2, .query = 18, .keys = 69, .dim = 6};
+  of_rows.mask = of_rows.mask_heads = true;
+  of_rows.scale = 0.25F;
+  // [batch, rows, heads, dim], as a product writes them; the values' heads lie transposed.
+  of_rows.query_strides = of_rows.result_strides = {{18 * 12, 6, 12, 1}};
+  of_rows.key_strides = {{69 * 12, 6, 12, 1}};
+  of_rows.value_strides = {{69 * 12, 6 * 69, 1, 69}};
+  cases->push_back({"attention_of_rows", of_rows});
+}
+
 }  // namespace
 
 std::vector<GeneratedCase> GeneratedCases() {
@@ -301,6 +316,7 @@ std::vector<GeneratedCase> GeneratedCases() {
   AddConvolutions(&cases);
   AddRecurrences(&cases);
   AddResizes(&cases);
+  AddAttentions(&cases);
   return cases;
 }
 

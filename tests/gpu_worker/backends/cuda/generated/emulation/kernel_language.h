@@ -139,6 +139,7 @@ void Call(void (*kernel)(Parameter...), void* const* arguments) {
 }  // namespace emulation
 
 inline void __syncthreads() { emulation::WaitAt(emulation::State::kAtBlockBarrier); }
+inline void __syncwarp() { emulation::WaitAt(emulation::State::kAtWarpBarrier); }
 
 inline float __shfl_xor_sync(unsigned, float value, int lanes) {
   emulation::Fiber& self = emulation::fibers[emulation::current];
