@@ -66,12 +66,38 @@ absl::Status Decoder::DecodeVote(const PtxInstruction& from, Instruction* to) {
   return absl::OkStatus();
 }
 
+// mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {d}, {a}, {b}, {c}.
+absl::Status Decoder::DecodeProduct(const PtxInstruction& from, Instruction* to) {
+  to->kind = Instruction::Kind::kProduct;
+  to->instruction_class = InstructionClass::kFloat;
+  if (from.opcode != "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32") {
+    return Unknown(from, "a product that is not known");
+  }
+  constexpr size_t kParts[] = {4, 4, 2, 4};
+  if (from.operands.size() != 4) return Invalid(from, "four operands are expected");
+  int* const slots[] = {to->out, to->in, to->right, to->addend};
+  for (size_t operand = 0; operand < 4; ++operand) {
+    const std::vector<PtxOperand>& parts = from.operands[operand].parts;
+    if (from.operands[operand].kind != PtxOperand::Kind::kVector ||
+        parts.size() != kParts[operand]) {
+      return Invalid(
+          from, absl::StrCat("operand ", operand, " has to have ", kParts[operand], " registers"));
+    }
+    for (size_t part = 0; part < parts.size(); ++part) {
+      PLAIT_ASSIGN_OR_RETURN(slots[operand][part],
+                             operand == 0 ? Target(from, parts[part]) : Source(from, parts[part]));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Decoder::DecodeControl(const PtxInstruction& from, Instruction* to, bool* known) {
   const std::string& opcode = from.opcode;
   to->instruction_class = InstructionClass::kControl;
   if (opcode == "bra" || opcode == "bra.uni") return DecodeBranch(from, to);
   if (absl::StartsWith(opcode, "shfl.")) return DecodeShuffle(from, to);
   if (absl::StartsWith(opcode, "vote.")) return DecodeVote(from, to);
+  if (absl::StartsWith(opcode, "mma.")) return DecodeProduct(from, to);
   if (opcode == "ret" || opcode == "exit") {
     to->kind = Instruction::Kind::kExit;
     return absl::OkStatus();

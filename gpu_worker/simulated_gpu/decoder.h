@@ -31,11 +31,13 @@ class Decoder {
   absl::Status DecodeMemory(const PtxInstruction& from, Instruction* to);
   absl::Status DecodeAddress(const PtxInstruction& from, const PtxOperand& address,
                              Instruction* to);
-  // bra, ret, exit, barriers, shuffles, votes. `known` becomes false if it is none of them.
+  // bra, ret, exit, barriers, shuffles, votes, products of warps. `known` becomes false if it is
+  // none of them.
   absl::Status DecodeControl(const PtxInstruction& from, Instruction* to, bool* known);
   absl::Status DecodeBranch(const PtxInstruction& from, Instruction* to);
   absl::Status DecodeShuffle(const PtxInstruction& from, Instruction* to);
   absl::Status DecodeVote(const PtxInstruction& from, Instruction* to);
+  absl::Status DecodeProduct(const PtxInstruction& from, Instruction* to);
 
   // The slot of an operand that is read: a register, number, special register, or the address of a
   // variable.

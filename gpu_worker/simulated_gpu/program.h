@@ -24,6 +24,7 @@ struct Instruction {
     kWarpBarrier,  // bar.warp.sync: orders the memory of a warp's lanes
     kShuffle,
     kVote,
+    kProduct,  // mma.sync: the lanes of a warp multiply two matrices
     kActiveMask,
     kTrigger,  // griddepcontrol.launch_dependents
     kWait      // griddepcontrol.wait
@@ -36,6 +37,8 @@ struct Instruction {
   LaneFunction function = nullptr;
   int out[4] = {-1, -1, -1, -1};
   int in[4] = {-1, -1, -1, -1};
+  int right[2] = {-1, -1};  // of a product, whose left side is in[0..3]
+  int addend[4] = {-1, -1, -1, -1};
   int guard = -1;
   bool guard_negated = false;
   // Of a load or store: `count` elements of `element_bytes` at the address in in[0] plus `offset`

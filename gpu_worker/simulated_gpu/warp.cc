@@ -174,6 +174,9 @@ absl::Status Warp::Step(const Instruction& instruction, uint32_t mask) {
     case Instruction::Kind::kVote:
       PLAIT_RETURN_IF_ERROR(Vote(instruction, mask));
       break;
+    case Instruction::Kind::kProduct:
+      PLAIT_RETURN_IF_ERROR(Product(instruction, mask));
+      break;
     case Instruction::Kind::kActiveMask:
       for (int lane = 0; lane < kLanes; ++lane) {
         if ((mask >> lane & 1) != 0) slot(instruction.out[0])[lane] = mask;

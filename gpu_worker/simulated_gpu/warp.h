@@ -82,6 +82,7 @@ class Warp {
 
   absl::Status Shuffle(const Instruction& instruction, uint32_t mask);
   absl::Status Vote(const Instruction& instruction, uint32_t mask);
+  absl::Status Product(const Instruction& instruction, uint32_t mask);
   absl::Status WarpBarrier(const Instruction& instruction, uint32_t mask);
   // Whether the lanes that a mask in a register names are just those that are here.
   absl::Status CheckMembers(const uint64_t* members, uint32_t mask) const;

@@ -97,6 +97,37 @@ absl::Status Warp::Vote(const Instruction& instruction, uint32_t mask) {
   return absl::OkStatus();
 }
 
+// Of 16 rows by 8 columns, 8 deep, whose numbers lie in the lanes as the manual says: with g = lane
+// / 4 and t = lane % 4, [g + 8 i, t + 4 j] of the left side are i + 2 j, [t + 4 j, g] of the right
+// side j, and [g + 8 i, 2 t + j] of the sums 2 i + j. A device reads the upper 19 bits of a number,
+// and adds up in an order of its own.
+absl::Status Warp::Product(const Instruction& instruction, uint32_t mask) {
+  if (mask != kAllLanes) {
+    return Annotated(absl::AbortedError("idle lanes: a product takes all lanes of a warp"),
+                     std::countr_zero(mask));
+  }
+  const auto number = [&](int operand, int lane) {
+    return double{FromSlot<float>(slot(operand)[lane] & 0xffffe000u)};
+  };
+  float sums[4][kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    for (int i = 0; i < 4; ++i) {
+      const int column = lane % 4 * 2 + i % 2;
+      double sum = FromSlot<float>(slot(instruction.addend[i])[lane]);
+      for (int k = 0; k < 8; ++k) {
+        sum += number(instruction.in[i / 2 + k / 4 * 2], lane / 4 * 4 + k % 4) *
+               number(instruction.right[k / 4], column * 4 + k % 4);
+      }
+      sums[i][lane] = static_cast<float>(sum);
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    for (int lane = 0; lane < kLanes; ++lane)
+      slot(instruction.out[i])[lane] = ToSlot(sums[i][lane]);
+  }
+  return absl::OkStatus();
+}
+
 // Orders the memory of the lanes that it names. Of fewer than all, it would order some lanes and
 // not others, which race_cells.h has no words for.
 absl::Status Warp::WarpBarrier(const Instruction& instruction, uint32_t mask) {

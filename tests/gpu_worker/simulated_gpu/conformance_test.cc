@@ -58,7 +58,8 @@ class GeneratedPtxTest : public testing::TestWithParam<Parameters> {
       if (!run.ok()) continue;
       const cuda::Difference difference = cuda::Compare(reference, run->outputs, work.precision);
       EXPECT_EQ(difference.not_numbers, 0) << work.name;
-      EXPECT_LE(difference.relative_l2, cuda::RelativeL2Max(work.precision)) << work.name;
+      EXPECT_LE(difference.relative_l2, cuda::RelativeL2Max(work.problem, work.precision))
+          << work.name;
       ++totals->runs;
       totals->instructions += run->report.instructions;
       totals->lane_instructions += run->report.lane_instructions;
@@ -135,14 +136,12 @@ TEST_P(GeneratedPtxTest, RefusesOrComputesWhatIsAlignedToFourBytes) {
     }
     const cuda::Difference difference =
         cuda::Compare(ReferenceOf(all[i], operands), run->outputs, precision);
-    EXPECT_LE(difference.relative_l2, cuda::RelativeL2Max(precision)) << all[i].name;
+    EXPECT_LE(difference.relative_l2, cuda::RelativeL2Max(all[i].problem, precision))
+        << all[i].name;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GeneratedPtxTest,
-                         testing::Combine(testing::ValuesIn(cuda::GeneratedFamilies()),
-                                          testing::Values(Precision::kStrict, Precision::kFp16,
-                                                          Precision::kBf16)),
+INSTANTIATE_TEST_SUITE_P(Families, GeneratedPtxTest, testing::ValuesIn(cuda::FamilyForms()),
                          NameOfParameters);
 
 }  // namespace

@@ -100,6 +100,9 @@ constexpr Case kCases[] = {
     {"cvt.u16.u32 %rs4, %r4; cvt.f32.f16 %f3, %rs4; mov.b32 %r3, %f3;", 0x7c00, 0, 0, kInfinity},
     {"cvt.rn.bf16.f32 %rs3, %f4; cvt.u32.u16 %r3, %rs3;", 0x3f808000, 0, 0, 0x3f80},
     {"cvt.rn.bf16.f32 %rs3, %f4; cvt.u32.u16 %r3, %rs3;", 0x3f818000, 0, 0, 0x3f82},
+    {"cvt.rna.tf32.f32 %r3, %f4;", 0x3f801000, 0, 0, 0x3f802000},
+    {"cvt.rna.tf32.f32 %r3, %f4;", 0xbf800fff, 0, 0, 0xbf800000},
+    {"cvt.rna.tf32.f32 %r3, %f4;", kInfinity, 0, 0, kInfinity},
     {"cvt.rn.f16x2.f32 %r3, %f4, %f5;", kOne, 0x40000000, 0, 0x3c004000},
     {"div.rn.f32 %f3, %f4, %f5; mov.b32 %r3, %f3;", kOne, 0x40400000, 0, 0x3eaaaaab},
     {"rcp.approx.ftz.f32 %f3, %f4; mov.b32 %r3, %f3;", 0x00000001, 0, 0, kInfinity},
@@ -156,6 +159,38 @@ TEST(ShuffleTest, MovesValuesBetweenLanes) {
     EXPECT_EQ(up[lane], lane < 3 ? lane : lane - 3);
     EXPECT_EQ(down[lane], lane > 28 ? lane : lane + 3);
     EXPECT_EQ(index[lane], lane / 8 * 8);
+  }
+}
+
+// The left side is [row + depth / 8] in rows 0 to 7 and 1 in the others; of the right side column c
+// is c + 1 at depth 0 and 1, and 0 elsewhere; 100 is added.
+TEST(ProductTest, MultipliesWhatTheLanesOfAWarpHold) {
+  const std::string operands = R"(
+    shr.u32 %r10, %r1, 2;
+    and.b32 %r11, %r1, 3;
+    cvt.rn.f32.u32 %f10, %r10;
+    cvt.rn.f32.u32 %f11, %r11;
+    fma.rn.f32 %f12, %f11, 0f3E000000, %f10;
+    add.f32 %f13, %f12, 0f3F000000;
+    mov.b32 %r20, %f12;
+    mov.b32 %r22, %f13;
+    mov.u32 %r21, 0x3f800000;
+    add.f32 %f14, %f10, 0f3F800000;
+    setp.lt.u32 %p1, %r11, 2;
+    selp.f32 %f15, %f14, 0f00000000, %p1;
+    mov.b32 %r24, %f15;
+    mov.u32 %r25, 0;
+    mov.f32 %f20, 0f42C80000;
+    mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f21, %f22, %f23, %f24},
+      {%r20, %r21, %r22, %r21}, {%r24, %r25}, {%f20, %f20, %f20, %f20};)";
+  for (int i = 0; i < 4; ++i) {
+    const auto lanes = Lanes(operands + "mov.b32 %r3, %f" + std::to_string(21 + i) + ";");
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      const float row = static_cast<float>(lane / 4);
+      const float column = static_cast<float>(lane % 4 * 2 + static_cast<uint32_t>(i) % 2 + 1);
+      const float left = i < 2 ? 2 * row + 0.125F : 2;
+      EXPECT_EQ(std::bit_cast<float>(lanes[lane]), 100 + left * column) << lane << " " << i;
+    }
   }
 }
 

@@ -153,6 +153,11 @@ const Refusal kRefusals[] = {
     {"VoteOfIdleLanes", kAborted, "idle lanes", 1, 32,
      "setp.lt.u32 %p1, %r1, 16; @%p1 vote.sync.any.pred %p2, %p1, -1;",
      "setp.lt.u32 %p1, %r1, 16; vote.sync.any.pred %p2, %p1, -1;"},
+    {"ProductOfIdleLanes", kAborted, "idle lanes", 1, 32,
+     "setp.lt.u32 %p1, %r1, 16; @%p1 mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+     "{%f1, %f2, %f3, %f4}, {%r1, %r1, %r1, %r1}, {%r1, %r1}, {%f1, %f2, %f3, %f4};",
+     "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+     "{%f1, %f2, %f3, %f4}, {%r1, %r1, %r1, %r1}, {%r1, %r1}, {%f1, %f2, %f3, %f4};"},
     {"WarpBarrierOfIdleLanes", kAborted, "idle lanes", 1, 32,
      "setp.lt.u32 %p1, %r1, 16; @%p1 bar.warp.sync -1;",  //
      "setp.lt.u32 %p1, %r1, 16; bar.warp.sync -1;"},

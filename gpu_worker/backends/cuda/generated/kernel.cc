@@ -50,6 +50,21 @@ __device__ __forceinline__ unsigned short FloatToBfloat(float x) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
   return bits;
 }
+__device__ __forceinline__ float ToTf32(float x) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return __uint_as_float(bits);
+}
+// sum += left * right by all lanes of a warp: 16 rows, 8 columns, 8 deep (attention_tf32.cc).
+__device__ __forceinline__ void MultiplyTf32(float (&sum)[4], const float (&left)[4],
+                                             const float (&right)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+      : "r"(__float_as_uint(left[0])), "r"(__float_as_uint(left[1])),
+        "r"(__float_as_uint(left[2])), "r"(__float_as_uint(left[3])),
+        "r"(__float_as_uint(right[0])), "r"(__float_as_uint(right[1])));
+}
 )";
 }
 

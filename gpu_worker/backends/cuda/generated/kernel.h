@@ -17,7 +17,8 @@
 // elements.h what those of integers and bools do, source.cc lists them as candidates. Most only
 // move memory, so they are built for it: neighbouring threads touch neighbouring addresses, in
 // vectors of up to 16 bytes, and as a rule each element is read once and written once. fp16 and
-// bf16 are converted when they are loaded and stored; all arithmetic is fp32.
+// bf16 are converted when they are loaded and stored; all arithmetic is fp32, but for the products
+// of attention in TF32.
 
 namespace plait::cuda {
 
@@ -83,7 +84,8 @@ struct GeneratedFamily {
   // The kernels for a problem, best guess first; none for a problem of another family.
   // REQUIRES: ShapeOf() accepts the problem.
   std::vector<GeneratedKernel> (*list)(const Problem& problem, const KernelForm& form);
-  bool takes_pitches = false;  // other families are asked for dense operands only
+  bool takes_pitches = false;   // other families are asked for dense operands only
+  bool rounds_to_tf32 = false;  // has kernels for kTf32, which others are not asked for
 
   // The same for operands that are aligned for the widest vectors.
   std::vector<GeneratedKernel> generate(const Problem& problem, Precision precision,

@@ -52,8 +52,12 @@ class GeneratedCandidate : public Candidate {
         kernel_cache_(device.kernel_cache) {}
 
   std::string name() const override { return name_; }
-  // Says that Prepare() compiles. About numbers there is nothing to note: fp32, in a fixed order.
-  std::vector<std::string> notes() const override { return {"nvrtc"}; }
+  // Says that Prepare() compiles. About numbers in fp32, in a fixed order, there is nothing to
+  // note.
+  std::vector<std::string> notes() const override {
+    if (form_.precision == Precision::kTf32) return {"nvrtc", "tensor_core", "down_convert_inputs"};
+    return {"nvrtc"};
+  }
   size_t workspace_bytes() const override { return 0; }
   // A kernel goes with its library.
   std::shared_ptr<const void> resources() const override { return library_; }
@@ -125,14 +129,14 @@ class GeneratedCandidate : public Candidate {
   Kernel loaded_ = nullptr;
 };
 
-// Generated kernels never round their inputs, so that TF32 would only list the strict ones again.
+// Most generated kernels never round their inputs, so that TF32 would only list the strict ones
+// again.
 Result<std::vector<std::unique_ptr<Candidate>>> EnumerateGenerated(const Problem& problem,
                                                                    Precision precision,
                                                                    MemoryLayout layout,
                                                                    const OperandPlaces& places,
                                                                    const CudaDevice& device) {
   std::vector<std::unique_ptr<Candidate>> candidates;
-  if (precision == Precision::kTf32) return candidates;
   if (device.present && device.runtime == nullptr) {
     return Error{ErrorCode::kInvalid, "generated kernels: a device without a runtime"};
   }
@@ -145,6 +149,7 @@ Result<std::vector<std::unique_ptr<Candidate>>> EnumerateGenerated(const Problem
                         places.pitches};
   for (const GeneratedFamily* family : GeneratedFamilies()) {
     if (!places.pitches.are_dense() && !family->takes_pitches) continue;
+    if (precision == Precision::kTf32 && !family->rounds_to_tf32) continue;
     for (GeneratedKernel& kernel : family->list(problem, form)) {
       if (!kernel.is_listed) continue;
       candidates.push_back(

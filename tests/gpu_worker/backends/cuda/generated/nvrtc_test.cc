@@ -52,10 +52,7 @@ TEST_P(GeneratedNvrtcTest, CompilesForEveryArchitecture) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GeneratedNvrtcTest,
-                         testing::Combine(testing::ValuesIn(GeneratedFamilies()),
-                                          testing::Values(Precision::kStrict, Precision::kFp16,
-                                                          Precision::kBf16)),
+INSTANTIATE_TEST_SUITE_P(Families, GeneratedNvrtcTest, testing::ValuesIn(FamilyForms()),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param)->name) + "_" +
                                   PrecisionName(std::get<1>(info.param));

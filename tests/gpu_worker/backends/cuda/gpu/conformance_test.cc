@@ -224,10 +224,7 @@ TEST_P(GpuConformanceTest, AgreesWithTheReference) {
   RecordProperty("kernels", static_cast<int>(all.size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GpuConformanceTest,
-                         testing::Combine(testing::ValuesIn(GeneratedFamilies()),
-                                          testing::Values(Precision::kStrict, Precision::kFp16,
-                                                          Precision::kBf16)),
+INSTANTIATE_TEST_SUITE_P(Families, GpuConformanceTest, testing::ValuesIn(FamilyForms()),
                          NameOfParameters);
 
 }  // namespace

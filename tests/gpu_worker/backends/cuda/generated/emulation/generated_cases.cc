@@ -305,6 +305,18 @@ void AddAttentions(std::vector<GeneratedCase>* cases) {
 
 }  // namespace
 
+std::vector<FamilyForm> FamilyForms() {
+  std::vector<FamilyForm> forms;
+  for (const GeneratedFamily* family : GeneratedFamilies()) {
+    for (const Precision precision :
+         {Precision::kStrict, Precision::kTf32, Precision::kFp16, Precision::kBf16}) {
+      if (precision == Precision::kTf32 && !family->rounds_to_tf32) continue;
+      forms.emplace_back(family, precision);
+    }
+  }
+  return forms;
+}
+
 std::vector<GeneratedCase> GeneratedCases() {
   std::vector<GeneratedCase> cases;
   AddRows(&cases);

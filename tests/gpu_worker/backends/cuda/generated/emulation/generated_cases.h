@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gpu_worker/backends/cuda/generated/kernel.h"
@@ -16,6 +17,10 @@ struct GeneratedCase {
 };
 
 std::vector<GeneratedCase> GeneratedCases();
+
+// Every family with every precision that it has kernels for.
+using FamilyForm = std::tuple<const GeneratedFamily*, Precision>;
+std::vector<FamilyForm> FamilyForms();
 
 // What a kernel reads through an argument that is neither indices nor an output.
 const std::vector<float>& FloatsOf(const KernelArgument& argument, const HostOperands& operands);

@@ -35,6 +35,8 @@ struct Fiber {
   State state = State::kDone;
   Index thread;
   unsigned exchange = 0;  // what a shuffle hands to the other lanes
+  float left[4] = {};     // what a product of the warp does
+  float right[2] = {};
 };
 
 constexpr size_t kStackBytes = 128 * 1024;
@@ -152,6 +154,32 @@ inline float __shfl_xor_sync(unsigned, float value, int lanes) {
 }
 
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
+
+// To nearest, ties away from zero.
+inline float ToTf32(float x) {
+  if (!std::isfinite(x)) return x;
+  return std::bit_cast<float>((std::bit_cast<unsigned>(x) + 0x1000u) & 0xffffe000u);
+}
+
+inline void MultiplyTf32(float (&sum)[4], const float (&left)[4], const float (&right)[2]) {
+  emulation::Fiber& self = emulation::fibers[emulation::current];
+  std::memcpy(self.left, left, sizeof(left));
+  std::memcpy(self.right, right, sizeof(right));
+  emulation::WaitAt(emulation::State::kAtWarpBarrier);
+  const size_t lane = emulation::current % 32, warp = emulation::current - lane;
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t row = i / 2, column = lane % 4 * 2 + i % 2;
+    double total = sum[i];
+    for (size_t k = 0; k < 8; ++k) {
+      const auto& of_row = emulation::fibers[warp + lane / 4 * 4 + k % 4].left;
+      const auto& of_column = emulation::fibers[warp + column * 4 + k % 4].right;
+      total += static_cast<double>(of_row[row + k / 4 * 2]) * of_column[k / 4];
+    }
+    sum[i] = static_cast<float>(total);
+  }
+  emulation::WaitAt(emulation::State::kAtWarpBarrier);
+}
+
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 
 inline float BfloatToFloat(unsigned short bits) {
