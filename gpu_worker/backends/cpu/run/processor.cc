@@ -78,10 +78,34 @@ uint32_t HashOfFeatures() {
   builder.Add(uint64_t{extended[2]}).Add(uint64_t{extended[3]});
   return static_cast<uint32_t>(builder.Finish().low);
 }
-#endif
 
-// The C library asks the processor.
-int64_t CacheBytes(int level) { return std::max<int64_t>(sysconf(level), 0); }
+// Of the cache of that level that holds data; 0 where there is none. By the processor's own words:
+// C libraries read them in ways of their own, in which a cache of eight cores may count eight times
+// or more, and plans would not survive another version. Intel and AMD have one form in two leaves.
+int64_t CacheBytes(uint32_t level) {
+  constexpr uint32_t kLeaves[] = {4, 0x8000001du};
+  constexpr uint32_t kCachesMax = 16;
+  constexpr uint32_t kInstructions = 2;
+  for (const uint32_t leaf : kLeaves) {
+    for (uint32_t cache = 0; cache < kCachesMax; ++cache) {
+      const auto [facts, geometry, sets, unused] = CpuidLeaf(leaf, cache);
+      const uint32_t type = facts & 0x1f;
+      if (type == 0) break;
+      if (type == kInstructions || (facts >> 5 & 7) != level) continue;
+      const int64_t ways = (geometry >> 22) + 1;
+      const int64_t partitions = (geometry >> 12 & 0x3ff) + 1;
+      const int64_t line_bytes = (geometry & 0xfff) + 1;
+      return ways * partitions * line_bytes * (int64_t{sets} + 1);
+    }
+  }
+  return 0;
+}
+#else
+int64_t CacheBytes(uint32_t level) {
+  const int name = level == 2 ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL3_CACHE_SIZE;
+  return std::max<int64_t>(sysconf(name), 0);
+}
+#endif
 
 }  // namespace
 
@@ -96,8 +120,8 @@ Processor DescribeProcessor() {
   processor.name = "unknown processor";
   processor.vendor = "unknown";
 #endif
-  processor.l2_bytes = CacheBytes(_SC_LEVEL2_CACHE_SIZE);
-  processor.l3_bytes = CacheBytes(_SC_LEVEL3_CACHE_SIZE);
+  processor.l2_bytes = CacheBytes(2);
+  processor.l3_bytes = CacheBytes(3);
   return processor;
 }
 

@@ -11,8 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace plait {
 namespace {
@@ -46,6 +48,31 @@ TEST(Processor, IsTheOneThatTheSystemSees) {
   EXPECT_THAT(ProcessorId(processor),
               StartsWith(absl::StrCat(facts["vendor_id"], "-", facts["cpu family"], "-",
                                       facts["model"], "-", facts["stepping"], "-")));
+}
+
+// The kilobytes of the first core's cache of that level that holds data; 0 where nobody says.
+int64_t SystemsCacheKilobytes(const std::string& level) {
+  const auto word = [](int index, const char* name) {
+    std::ifstream file(absl::StrCat("/sys/devices/system/cpu/cpu0/cache/index", index, "/", name));
+    std::string text;
+    file >> text;
+    return text;
+  };
+  for (int index = 0; index < 8; ++index) {
+    if (word(index, "level") != level || word(index, "type") == "Instruction") continue;
+    int64_t kilobytes = 0;
+    if (absl::SimpleAtoi(absl::StripSuffix(word(index, "size"), "K"), &kilobytes)) return kilobytes;
+  }
+  return 0;
+}
+
+// A C library may say something else, and another version of it something else again.
+TEST(Processor, HasTheCachesThatTheSystemSees) {
+  const int64_t second = SystemsCacheKilobytes("2");
+  const int64_t third = SystemsCacheKilobytes("3");
+  if (second == 0) GTEST_SKIP() << "the system does not say";
+  EXPECT_EQ(DescribeProcessor().l2_bytes, second << 10);
+  EXPECT_EQ(DescribeProcessor().l3_bytes, third << 10);
 }
 #endif
 
