@@ -82,7 +82,9 @@ class Loading {
   absl::StatusOr<DefaultPlan> From(PlanOfModel source) {
     const absl::StatusOr<Plan> plan = CheckedPlan(source);
     if (!plan.ok()) return ByPrediction(source.graph, {});
-    if (IsForInstructions(*plan, executor_.device())) {
+    // One for as many threads has been tried, and could not be loaded.
+    const DeviceDescription& device = executor_.device();
+    if (IsForInstructions(*plan, device) && plan->threads != device.threads) {
       absl::StatusOr<DefaultPlan> made = WithThreads(source.graph, *plan);
       if (made.ok()) return made;
     }
