@@ -42,12 +42,8 @@ AttentionCost CostOf(const AttentionProblem& p, const AttentionTile& tile) {
 }
 
 constexpr const char* kAttentionSource = R"(
-struct alignas(16) Quad { float v[4]; };
 constexpr int kRows = kTileQueries / kWarps, kLaneKeys = kTileKeys / 32;
 constexpr int kDepth = (kDim + 3) / 4 * 4, kColumns = (kDim + 31) / 32, kKeyFloats = kDepth + 4;
-constexpr int kKeyRow = kDim / kKeyWidth, kValueRow = kDim / kValueWidth;
-constexpr int kKeyLoads = (kTileKeys * kKeyRow + kThreads - 1) / kThreads;
-constexpr int kValueLoads = (kTileKeys * kValueRow + kThreads - 1) / kThreads;
 $ROWS$PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   AwaitEarlierKernels();
   __shared__ Quad shared_queries[kTileQueries * kDepth / 4];
@@ -60,11 +56,7 @@ $ROWS$PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   float* const weights = reinterpret_cast<float*>(shared_weights);
   const int lane = threadIdx.x % 32, own = threadIdx.x / 32 * kRows;
   const int first_query = blockIdx.x % kQueryTiles * kTileQueries;
-  const int head = blockIdx.x / kQueryTiles % kHeads, batch = blockIdx.x / kQueryTiles / kHeads;
-  const T* const q = x0 + batch * kQueryBatch + head * kQueryHead;
-  const T* const k = x1 + batch * kKeyBatch + head * kKeyHead;
-  const T* const v = x2 + batch * kValueBatch + head * kValueHead;
-  for (int i = threadIdx.x; i < kTileQueries * kDepth; i += kThreads) {
+$HEADS$  for (int i = threadIdx.x; i < kTileQueries * kDepth; i += kThreads) {
     const int row = first_query + i / kDepth, d = i % kDepth;
     const bool is_there = row < kQueries && d < kDim;
     queries[i] = is_there ? ToFloat(q[row * kQueryStep + d * kQueryStride]) * $SCALE$ : 0.0f;
@@ -88,26 +80,10 @@ $ROWS$PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) sum[r][c] = 0.0f;
   }
-  const int causal_end = first_query + kTileQueries < kKeys ? first_query + kTileQueries : kKeys;
-  const int end = kCausal ? causal_end : kKeys;
-  float next_keys[kKeyLoads][kKeyWidth], next_values[kValueLoads][kValueWidth];
-  if (kStages == 2) {
-    LoadRows<kKeyWidth>(k, kKeyStep, kKeyStride, 0, next_keys);
-    LoadRows<kValueWidth>(v, kValueStep, kValueStride, 0, next_values);
-  }
-  for (int first = 0; first < end; first += kTileKeys) {
-    if (kStages == 1) {
-      LoadRows<kKeyWidth>(k, kKeyStep, kKeyStride, first, next_keys);
-      LoadRows<kValueWidth>(v, kValueStep, kValueStride, first, next_values);
-    }
-    StoreRows<kKeyWidth>(next_keys, kKeyFloats, keys);
+$BEGIN_TILE$    StoreRows<kKeyWidth>(next_keys, kKeyFloats, keys);
     StoreRows<kValueWidth>(next_values, kColumns * 32, values);
     __syncthreads();
-    if (kStages == 2 && first + kTileKeys < end) {
-      LoadRows<kKeyWidth>(k, kKeyStep, kKeyStride, first + kTileKeys, next_keys);
-      LoadRows<kValueWidth>(v, kValueStep, kValueStride, first + kTileKeys, next_values);
-    }
-    float score[kRows][kLaneKeys];
+$LOAD_NEXT_TILE$    float score[kRows][kLaneKeys];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
 #pragma unroll

@@ -19,7 +19,10 @@ constexpr const char* kMaskElement =
 
 // LoadRows: numbers of kTileKeys rows from `first` on, on their way to shared memory; 0 behind the
 // last key.
-constexpr const char* kRowsSource = R"(template <int kWidth, int kLoads>
+constexpr const char* kRowsSource = R"(struct alignas(16) Quad { float v[4]; };
+constexpr int kKeyLoads = (kTileKeys * (kDim / kKeyWidth) + kThreads - 1) / kThreads;
+constexpr int kValueLoads = (kTileKeys * (kDim / kValueWidth) + kThreads - 1) / kThreads;
+template <int kWidth, int kLoads>
 __device__ inline void LoadRows(const T* __restrict__ from, int row_stride, int stride, int first,
                                 float (&loaded)[kLoads][kWidth]) {
   constexpr int kRow = kDim / kWidth;
@@ -48,6 +51,36 @@ __device__ inline void StoreRows(const float (&loaded)[kLoads][kWidth], int row_
     }
   }
 }
+)";
+
+constexpr const char* kHeadsSource = R"(
+  const int head = blockIdx.x / kQueryTiles % kHeads, batch = blockIdx.x / kQueryTiles / kHeads;
+  const T* const q = x0 + batch * kQueryBatch + head * kQueryHead;
+  const T* const k = x1 + batch * kKeyBatch + head * kKeyHead;
+  const T* const v = x2 + batch * kValueBatch + head * kValueHead;
+)";
+
+// Opens the loop over tiles, with the tile from key `first` on in registers.
+constexpr const char* kBeginTileSource = R"(
+  const int causal_end = first_query + kTileQueries < kKeys ? first_query + kTileQueries : kKeys;
+  const int end = kCausal ? causal_end : kKeys;
+  float next_keys[kKeyLoads][kKeyWidth], next_values[kValueLoads][kValueWidth];
+  if (kStages == 2) {
+    LoadRows<kKeyWidth>(k, kKeyStep, kKeyStride, 0, next_keys);
+    LoadRows<kValueWidth>(v, kValueStep, kValueStride, 0, next_values);
+  }
+  for (int first = 0; first < end; first += kTileKeys) {
+    if (kStages == 1) {
+      LoadRows<kKeyWidth>(k, kKeyStep, kKeyStride, first, next_keys);
+      LoadRows<kValueWidth>(v, kValueStep, kValueStride, first, next_values);
+    }
+)";
+
+// Behind the tile's way to shared memory.
+constexpr const char* kLoadNextTileSource = R"(    if (kStages == 2 && first + kTileKeys < end) {
+      LoadRows<kKeyWidth>(k, kKeyStep, kKeyStride, first + kTileKeys, next_keys);
+      LoadRows<kValueWidth>(v, kValueStep, kValueStride, first + kTileKeys, next_values);
+    }
 )";
 
 // Of rows whose numbers lie one behind the other.
@@ -115,7 +148,10 @@ std::string SourceOf(const char* text, const AttentionProblem& p, const Generate
   return Replace(text, {{"PARAMETERS", Parameters(kernel.arguments)},
                         {"SCALE", scale},
                         {"MASK", p.mask ? kMaskElement : "0.0f"},
-                        {"ROWS", kRowsSource}});
+                        {"ROWS", kRowsSource},
+                        {"HEADS", kHeadsSource},
+                        {"BEGIN_TILE", kBeginTileSource},
+                        {"LOAD_NEXT_TILE", kLoadNextTileSource}});
 }
 
 // Waves of blocks, each as long as what its multiprocessor computes for the blocks that it has, and

@@ -29,9 +29,10 @@ struct AttentionCost {
 // H200, as model:h200 is) would take; the first four are listed. None where the problem is no
 // attention, or has more than 128 dims, of which a warp would have no registers for the sums.
 // Choices whose blocks would have to ask for more than 48 KiB of shared memory are left out.
-// `text` is the template: it finds the choice and all sizes and strides as constants, and has
-// $PARAMETERS$, $SCALE$, $MASK$ (a score's mask, for a query `row` and a key `column` of the head)
-// and $ROWS$ (the functions LoadRows and StoreRows, which want a type Quad) in it.
+// `text` is the template: it finds the choice and all sizes and strides as constants, and has in it
+// $PARAMETERS$, $SCALE$, $MASK$ (a score's mask, for a query `row` and a key `column` of the head),
+// $ROWS$ (the functions LoadRows and StoreRows), $HEADS$ (where the block's head lies),
+// $BEGIN_TILE$ (the loop over tiles of keys, the next of them in registers) and $LOAD_NEXT_TILE$.
 std::vector<GeneratedKernel> AttentionKernels(
     const Problem& problem, const KernelForm& form, std::span<const AttentionTile> tiles,
     AttentionCost (*cost_of)(const AttentionProblem&, const AttentionTile&), const char* text);

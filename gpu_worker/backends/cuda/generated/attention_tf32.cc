@@ -33,11 +33,8 @@ AttentionCost CostOfTf32(const AttentionProblem& p, const AttentionTile& tile) {
 }
 
 constexpr const char* kAttentionTf32Source = R"(
-struct alignas(16) Quad { float v[4]; };
 constexpr int kSteps = (kDim + 7) / 8, kDepth = kSteps * 8, kRowFloats = kDepth + 4;
 constexpr int kKeySteps = kTileKeys / 8;
-constexpr int kKeyLoads = (kTileKeys * (kDim / kKeyWidth) + kThreads - 1) / kThreads;
-constexpr int kValueLoads = (kTileKeys * (kDim / kValueWidth) + kThreads - 1) / kThreads;
 $ROWS$// As fp32 of which the last 13 bits are zeros.
 template <int kWidth, int kLoads>
 __device__ inline void RoundRows(float (&loaded)[kLoads][kWidth]) {
@@ -65,11 +62,7 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   const int first_query = blockIdx.x % kQueryTiles * kTileQueries;
   const int own = first_query + threadIdx.x / 32 * 16 + g;
-  const int head = blockIdx.x / kQueryTiles % kHeads, batch = blockIdx.x / kQueryTiles / kHeads;
-  const T* const q = x0 + batch * kQueryBatch + head * kQueryHead;
-  const T* const k = x1 + batch * kKeyBatch + head * kKeyHead;
-  const T* const v = x2 + batch * kValueBatch + head * kValueHead;
-  float query[kSteps][4];
+$HEADS$  float query[kSteps][4];
 #pragma unroll
   for (int s = 0; s < kSteps; ++s) {
 #pragma unroll
@@ -93,28 +86,12 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) sum[s][i] = 0.0f;
   }
-  const int causal_end = first_query + kTileQueries < kKeys ? first_query + kTileQueries : kKeys;
-  const int end = kCausal ? causal_end : kKeys;
-  float next_keys[kKeyLoads][kKeyWidth], next_values[kValueLoads][kValueWidth];
-  if (kStages == 2) {
-    LoadRows<kKeyWidth>(k, kKeyStep, kKeyStride, 0, next_keys);
-    LoadRows<kValueWidth>(v, kValueStep, kValueStride, 0, next_values);
-  }
-  for (int first = 0; first < end; first += kTileKeys) {
-    if (kStages == 1) {
-      LoadRows<kKeyWidth>(k, kKeyStep, kKeyStride, first, next_keys);
-      LoadRows<kValueWidth>(v, kValueStep, kValueStride, first, next_values);
-    }
-    RoundRows(next_keys);
+$BEGIN_TILE$    RoundRows(next_keys);
     RoundRows(next_values);
     StoreRows<kKeyWidth>(next_keys, kRowFloats, keys);
     StoreRows<kValueWidth>(next_values, kRowFloats, values);
     __syncthreads();
-    if (kStages == 2 && first + kTileKeys < end) {
-      LoadRows<kKeyWidth>(k, kKeyStep, kKeyStride, first + kTileKeys, next_keys);
-      LoadRows<kValueWidth>(v, kValueStep, kValueStride, first + kTileKeys, next_values);
-    }
-    float score[kKeySteps][4];
+$LOAD_NEXT_TILE$    float score[kKeySteps][4];
 #pragma unroll
     for (int n = 0; n < kKeySteps; ++n) {
 #pragma unroll
