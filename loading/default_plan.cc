@@ -40,13 +40,6 @@ std::optional<Graph> GraphOfModel(const FilePlan& plan, const Graph& bound) {
   return *std::move(graph);
 }
 
-// Whether the kernels of a plan are those that this device has.
-bool IsForInstructions(const Plan& header, const DeviceDescription& device) {
-  const absl::string_view instructions = InstructionSetOfFingerprint(header.device_fingerprint);
-  return !instructions.empty() && instructions == device.instruction_set &&
-         BackendOfFingerprint(header.device_fingerprint) == device.backend;
-}
-
 // The first one that is for these instructions, with the nearest number of threads; else the first.
 std::optional<PlanOfModel> PlanFor(absl::Span<const FilePlan> plans, const Graph& bound,
                                    const DeviceDescription& device) {
@@ -79,7 +72,7 @@ class Loading {
   Loading(const Model& model, Executor& executor, const KernelCatalog& catalog)
       : model_(model), executor_(executor), catalog_(catalog) {}
 
-  absl::StatusOr<DefaultPlan> From(PlanOfModel source) {
+  absl::StatusOr<DefaultPlan> From(const PlanOfModel& source) {
     const absl::StatusOr<Plan> plan = CheckedPlan(source);
     if (!plan.ok()) return ByPrediction(source.graph, {});
     // One for as many threads has been tried, and could not be loaded.
@@ -142,8 +135,8 @@ absl::StatusOr<DefaultPlan> LoadDefaultPlan(const Model& model, const Bound& bou
   PLAIT_RETURN_IF_ERROR(CheckNoOpaqueNode(bound));
   PLAIT_ASSIGN_OR_RETURN(const auto catalog, CatalogFor(executor.device()));
   Loading loading(model, executor, *catalog);
-  if (auto source = PlanFor(plans, bound.graph, executor.device())) {
-    absl::StatusOr<DefaultPlan> made = loading.From(*std::move(source));
+  if (const auto source = PlanFor(plans, bound.graph, executor.device())) {
+    absl::StatusOr<DefaultPlan> made = loading.From(*source);
     if (made.ok()) return made;
   }
   return loading.ByPrediction(bound.graph, {});

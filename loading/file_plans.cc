@@ -77,6 +77,12 @@ std::vector<FilePlan> ReadFilePlans(const Model& model) {
   return plans;
 }
 
+bool IsForInstructions(const Plan& header, const DeviceDescription& device) {
+  const absl::string_view instructions = InstructionSetOfFingerprint(header.device_fingerprint);
+  return !instructions.empty() && instructions == device.instruction_set &&
+         BackendOfFingerprint(header.device_fingerprint) == device.backend;
+}
+
 // A server's plan for fewer threads than its worker has may still name the worker's.
 PlanGrade GradeOn(const Plan& header, const DeviceDescription& device) {
   if (header.threads != device.threads) return PlanGrade::kNone;
@@ -84,10 +90,7 @@ PlanGrade GradeOn(const Plan& header, const DeviceDescription& device) {
   if (FingerprintWithThreads(made_on, header.threads) == device.fingerprint) {
     return PlanGrade::kExact;
   }
-  const absl::string_view instructions = InstructionSetOfFingerprint(made_on);
-  const bool is_same = !instructions.empty() && instructions == device.instruction_set &&
-                       BackendOfFingerprint(made_on) == device.backend;
-  return is_same ? PlanGrade::kSameInstructionSet : PlanGrade::kNone;
+  return IsForInstructions(header, device) ? PlanGrade::kSameInstructionSet : PlanGrade::kNone;
 }
 
 int ThreadsOfPlans(absl::Span<const FilePlan> plans, const DeviceDescription& device) {

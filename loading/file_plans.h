@@ -62,6 +62,10 @@ struct FilePlan {
 // that says so. Pure and thread-safe, as all of this header.
 std::vector<FilePlan> ReadFilePlans(const Model& model);
 
+// Whether the kernels of a plan with this header are those that the device has, for whatever number
+// of threads.
+bool IsForInstructions(const Plan& header, const DeviceDescription& device);
+
 // How well a plan with this header suits the device, whatever the shapes: kExact,
 // kSameInstructionSet or kNone. A plan for fewer instructions than the device has does not suit it:
 // what it chose among, this device has better kernels for.

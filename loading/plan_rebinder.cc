@@ -1,7 +1,6 @@
 #include "loading/plan_rebinder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,21 +30,16 @@ struct PlanRebinder::Target {
 
 namespace {
 
-// How far the shapes of a graph's inputs are from those given: the sum of the logarithms of their
-// ratios. nullopt: it cannot have them.
+// How far the shapes of a graph's inputs are from those given. nullopt: it cannot have them.
 std::optional<double> DistanceOf(const Graph& graph, const Bindings& given) {
   double distance = 0;
   for (const TensorId input : graph.inputs()) {
     const auto& name = graph.tensor(input).name;
     const auto shape = name == nullptr ? given.end() : given.find(*name);
     if (shape == given.end()) continue;
-    const Shape& own = graph.type(input).shape;
-    if (own.size() != shape->second.size()) return std::nullopt;
-    for (size_t axis = 0; axis < own.size(); ++axis) {
-      if (own[axis] < 1 || shape->second[axis] < 1) return std::nullopt;
-      distance += std::abs(
-          std::log2(static_cast<double>(shape->second[axis]) / static_cast<double>(own[axis])));
-    }
+    const std::optional<double> of_input = ShapeDistance(graph.type(input).shape, shape->second);
+    if (!of_input.has_value()) return std::nullopt;
+    distance += *of_input;
   }
   return distance;
 }

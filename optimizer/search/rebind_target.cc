@@ -1,11 +1,23 @@
 #include "optimizer/search/rebind_target.h"
 
+#include <cmath>
+
 #include "base/status_macros.h"
 #include "optimizer/normal_form/canonicalize.h"
 #include "optimizer/plan/rebind_plan.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
+
+std::optional<double> ShapeDistance(const Shape& a, const Shape& b) {
+  if (a.size() != b.size()) return std::nullopt;
+  double distance = 0;
+  for (size_t axis = 0; axis < a.size(); ++axis) {
+    if (a[axis] < 1 || b[axis] < 1) return std::nullopt;
+    distance += std::abs(std::log2(static_cast<double>(a[axis]) / static_cast<double>(b[axis])));
+  }
+  return distance;
+}
 
 absl::StatusOr<ReboundPlan> RebindTarget::Rebind(const Graph& from, const Plan& plan,
                                                  const RewriteRecipe& recipe,

@@ -10,6 +10,10 @@
 
 namespace plait {
 
+// How far two shapes are apart, by which the plan that is bound is chosen: the sum of the
+// logarithms of the ratios of their sizes. nullopt: they have other ranks, or no elements.
+std::optional<double> ShapeDistance(const Shape& a, const Shape& b);
+
 // A plan that was bound to other shapes, and the graph that it is for there.
 struct ReboundPlan {
   Graph graph;

@@ -1,7 +1,6 @@
 #include "server/search_child/unmeasured_plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -18,16 +17,10 @@
 namespace plait {
 namespace {
 
-// The sum of the logarithms of the ratios of sizes, as a runtime looks for the nearest plan.
+// Of two targets of a job, which are for the same inputs.
 double DistanceBetween(const Bindings& a, const Bindings& b) {
   double distance = 0;
-  for (const auto& [input, shape] : a) {
-    const Shape& other = b.at(input);
-    for (size_t axis = 0; axis < shape.size(); ++axis) {
-      distance +=
-          std::abs(std::log2(static_cast<double>(shape[axis]) / static_cast<double>(other[axis])));
-    }
-  }
+  for (const auto& [input, shape] : a) distance += ShapeDistance(shape, b.at(input)).value_or(0);
   return distance;
 }
 
@@ -96,13 +89,9 @@ absl::StatusOr<NeighbourPlan> PlanOfNeighbour(const UnmeasuredRequest& request) 
   PLAIT_ASSIGN_OR_RETURN(
       ReboundPlan rebound,
       RebindTarget(std::move(original)).Rebind(source.graph, source.plan, source.recipe, *catalog));
-  PLAIT_ASSIGN_OR_RETURN(const int substituted,
-                         SubstituteKernels(rebound.graph, *catalog, &rebound.plan));
-  if (substituted > 0) {
-    // Which values may be parts of others depends on the kernels.
-    PLAIT_ASSIGN_OR_RETURN(rebound.plan,
-                           RebindPlan(rebound.graph, rebound.plan, rebound.graph, *catalog));
-  }
+  // Kernels that do not take the sizes are exchanged.
+  PLAIT_ASSIGN_OR_RETURN(rebound.plan, PlanWithThreads(rebound.graph, std::move(rebound.plan),
+                                                       request.target.threads, *catalog));
   const auto predicted_us = [&](const Graph& graph) -> absl::StatusOr<double> {
     PLAIT_ASSIGN_OR_RETURN(const PlannedGraph planned,
                            PredictedPlan(graph, device, *catalog, request.start.engine_version()));
