@@ -25,8 +25,9 @@ double SecondsFor(const Graph& graph) {
 
 }  // namespace
 
-std::vector<double> PlanSeconds(const Model& model, absl::Span<const PlanTarget> targets) {
-  std::map<Bindings, double> of_shapes;
+std::vector<double> PlanSeconds(const Model& model, const Graph& first,
+                                absl::Span<const PlanTarget> targets) {
+  std::map<Bindings, double> of_shapes = {{targets.front().shapes, SecondsFor(first)}};
   std::vector<double> seconds;
   for (const PlanTarget& target : targets) {
     double& known = of_shapes[target.shapes];

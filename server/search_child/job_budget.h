@@ -13,8 +13,9 @@ namespace plait {
 // run of the model at its shapes, and at least kPlanSecondsMin; 0 for one that is predicted.
 // A candidate that runs for seconds takes minutes to verify beside the original: what is returned
 // after a minute would be the original. Says nothing about the device, so that it is the same
-// everywhere. Pure.
-std::vector<double> PlanSeconds(const Model& model, absl::Span<const PlanTarget> targets);
+// everywhere. `first` is the model at the first target's shapes. Pure.
+std::vector<double> PlanSeconds(const Model& model, const Graph& first,
+                                absl::Span<const PlanTarget> targets);
 
 inline constexpr double kPlanSecondsMin = 15;
 

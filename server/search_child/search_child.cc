@@ -80,7 +80,7 @@ class ChildSearch {
     // The way back to bytes takes about as long as the way from them, and importing those again, to
     // check them, as long as that; what is only copied takes a part of it.
     const absl::Duration import_time = clock_.Monotonic() - began_;
-    plan_seconds_ = PlanSeconds(*model, targets_);
+    plan_seconds_ = PlanSeconds(*model, bound->graph, targets_);
     budget_seconds_ = JobBudgetSeconds(start_, plan_seconds_);
     progress.set_end(began_ + absl::Seconds(budget_seconds_));
     measured_end_ = began_ + absl::Seconds(budget_seconds_) -

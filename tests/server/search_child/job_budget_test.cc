@@ -31,7 +31,8 @@ TEST(JobBudgetTest, APlanTakesWhatItsWorkTakes) {
   PlanTarget predicted = Rows(40'000);
   predicted.predicted = true;
   const std::vector<PlanTarget> targets = {Rows(1), Rows(40'000), predicted, {1, {{"y", {1}}}}};
-  EXPECT_THAT(PlanSeconds(Product(), targets),
+  const Model model = Product();
+  EXPECT_THAT(PlanSeconds(model, Bind(model, targets.front().shapes)->graph, targets),
               ElementsAre(kPlanSecondsMin, DoubleNear(320, 1e-6), 0, kPlanSecondsMin));
 }
 
