@@ -17,6 +17,8 @@ struct Environment {
   std::string program_folder;  // where this program is; plaitd lies beside it
   std::string cache_folder;    // where embedded servers live unless --cache-dir says otherwise
   std::string server;          // the address used when --server is not given; empty: embedded
+  // The Python that has other runtimes: a path, or a name that is searched for in PATH; "none".
+  std::string runtimes_python = "python3";
 };
 
 // Lives for one run of a verb; everything in it is borrowed.

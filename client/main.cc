@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "base/program_folder.h"
 #include "client/cli.h"
 #include "proto/wire/grpc_lifetime.h"
 
@@ -14,15 +15,6 @@ namespace {
 std::string EnvironmentVariable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-std::string ProgramFolder() {
-  char path[4096];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
-  // Without /proc the current folder is as good a guess as any.
-  if (size <= 0) return ".";
-  const std::string program(path, static_cast<size_t>(size));
-  return program.substr(0, program.rfind('/'));
 }
 
 // The XDG base directory specification's place for caches.
@@ -45,8 +37,10 @@ int main(int argc, char** argv) {
   signal(SIGCHLD, SIG_DFL);
   plait::wire::KeepGrpcUntilExit();
   plait::Console console = {std::cout, std::cerr, isatty(STDERR_FILENO) == 1};
-  const plait::Environment environment = {ProgramFolder(), CacheFolder(),
-                                          EnvironmentVariable("PLAIT_SERVER")};
+  plait::Environment environment = {plait::ProgramFolder(), CacheFolder(),
+                                    EnvironmentVariable("PLAIT_SERVER")};
+  const std::string python = EnvironmentVariable("PLAIT_RUNTIMES_PYTHON");
+  if (!python.empty()) environment.runtimes_python = python;
   const plait::ExitCode code = plait::RunCli(words, console, interrupts, environment);
   // As on a full disk: what a script reads is not all there.
   if (!std::cout.flush()) {

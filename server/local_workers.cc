@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include <unistd.h>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/blob_path.h"
 #include "base/machine_cores.h"
 #include "base/machine_memory.h"
+#include "base/program_folder.h"
 #include "base/run_program.h"
 #include "proto/wire/names.h"
 #include "server/telemetry/log.h"
@@ -20,14 +19,6 @@ namespace {
 
 // A driver that was not in use takes seconds to begin.
 constexpr absl::Duration kListTimeMax = absl::Seconds(20);
-
-// By the kernel's link and not argv[0], which is whatever the caller wrote there.
-std::string ProgramBeside(absl::string_view name) {
-  char path[4096] = {};
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-  const absl::string_view self(path, size > 0 ? static_cast<size_t>(size) : 0);
-  return absl::StrCat(self.substr(0, self.rfind('/') + 1), name);
-}
 
 int64_t WorkerMemoryBytes(const Config& config) {
   return config.worker_memory_bytes > 0 ? config.worker_memory_bytes : MachineMemoryBytes() / 4 * 3;
@@ -42,7 +33,8 @@ std::vector<std::string> WorkerEnvironment() {
 }
 
 std::string WorkerProgram(const Config& config) {
-  return config.worker_program.empty() ? ProgramBeside("plait-worker") : config.worker_program;
+  return config.worker_program.empty() ? absl::StrCat(ProgramFolder(), "/plait-worker")
+                                       : config.worker_program;
 }
 
 // As a worker finds them: it opens the driver, and the daemon does not.
@@ -103,9 +95,7 @@ std::vector<std::string> LocalDevices(const Config& config) {
 RuntimeWorkersOptions LocalRuntimesOptions(const Config& config) {
   RuntimeWorkersOptions options;
   if (config.runtimes_python != "none") options.interpreter = config.runtimes_python;
-  // Beside the program where it was built, and where it is installed.
-  options.package_path =
-      absl::StrCat(ProgramBeside("python"), ":", ProgramBeside("../lib/plait/python"));
+  options.package_path = PythonPackagesOf(ProgramFolder());
   options.server_address = WorkerSocket(config.data_dir);
   const auto threads = static_cast<int>(config.worker_threads);
   options.threads = threads > 0 ? threads : MachineCores();
