@@ -1,4 +1,5 @@
-"""What a worker and the process of a session say to each other, over a pipe each way.
+"""What a worker and the process of a session say to each other, over a pipe each way; what
+`plait gate` and its process do is of the same form (see pairs).
 
 A frame is a line of JSON, an object, and then as many bytes as its "bytes" lists, one run behind
 the other. Commands, and the answers to them, each of which may be {"error": TEXT} instead:
@@ -8,10 +9,11 @@ the other. Commands, and the answers to them, each of which may be {"error": TEX
         with the values of each input and then the model
     {"command": "load"}                                                   {"load_ms": X}
     {"command": "outputs", "set": I}      {"outputs": [[DTYPE, [DIM, ..]], ..]} + their values
-    {"command": "time", "untimed": N, "timed": N}                         {"samples_us": [..]}
+    {"command": "time", "settle_us": N, "timed": N}                       {"samples_us": [..]}
 """
 
 import json
+import os
 import select
 import time
 
@@ -27,6 +29,14 @@ class Broken(Exception):
 
 class Late(Exception):
     """The other end has not answered in time."""
+
+
+def standard_streams():
+    """(file to write, Reader) of this process, whose stdout is stderr from now on: libraries print
+    as they like, and only answers may reach the real one."""
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    return answers, Reader(os.fdopen(os.dup(0), "rb", buffering=0))
 
 
 def write(file, fields, runs=()):

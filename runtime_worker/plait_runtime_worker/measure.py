@@ -10,11 +10,15 @@ from plait_runtime_worker import compare, session
 # See MeasureModelsTask.
 LOADS_LEAST = 2
 MODELS_MAX = 8
-# See optimizer/cost: a run is timed when the caches hold what its model reads.
+# See optimizer/cost: a short run is timed several times.
 SHORT_RUN_US = 20_000
-SETTLE_US = 6_000
-UNTIMED_RUNS_MAX = 8
 TIMED_RUNS = 3
+# A run is timed when the caches hold what its model reads, and each thread has a core. Those of a
+# process that was not the last to run may begin on one core, two of them, until the system moves
+# one: ONNX Runtime then takes twice as long, on Linux 6.18 for up to 50 ms.
+SETTLE_US = 60_000
+# Of which that is too small a part to be worth another run.
+LONG_RUN_US = 250_000
 
 
 class Aborted(Exception):
@@ -58,11 +62,11 @@ class Rounds:
     seconds_max: float
 
 
-def runs_of_round(run_us):
-    """(untimed, timed) runs of one turn, for runs of so many microseconds."""
-    if run_us >= SHORT_RUN_US:
+def turn_of(run_us):
+    """(microseconds of untimed runs, timed runs) of one turn, for runs of so many microseconds."""
+    if run_us >= LONG_RUN_US:
         return 0, 1
-    return math.ceil(SETTLE_US / max(run_us, SETTLE_US / UNTIMED_RUNS_MAX)), TIMED_RUNS
+    return SETTLE_US, TIMED_RUNS if run_us < SHORT_RUN_US else 1
 
 
 class Measurement:
@@ -143,19 +147,20 @@ class Measurement:
                 return
 
     def _turn(self):
-        """(untimed, timed) runs of each model in the next round: by the original for all, so that
-        what is compared is taken alike."""
+        """turn_of each model in the next round: by the original for all, so that what is compared
+        is taken alike."""
         original = self.models[0]
-        return runs_of_round(original.latency_us[-1] if original.latency_us
-                             else original.load_ms[-1] * 1000)
+        return turn_of(original.latency_us[-1] if original.latency_us
+                       else original.load_ms[-1] * 1000)
 
     def _more_of(self, turn):
         """Seconds that a round takes beyond one of this turn. The first one knows of no times but
         the loads', which are longer than a run."""
         if not self.models[0].runs:
             return 0
-        runs = sum(self._turn()) - sum(turn)
-        return runs * sum(model.latency_us[-1] for model in self.models if model.runs) / 1e6
+        settle_us, timed = (more - taken for more, taken in zip(self._turn(), turn))
+        return sum(settle_us + timed * model.latency_us[-1]
+                   for model in self.models if model.runs) / 1e6
 
     def _plan(self, load_seconds, round_seconds):
         """Loads, and rounds of each, that fit; see MeasureModelsTask."""
@@ -172,7 +177,7 @@ class Measurement:
         return loads, max(least, min(asked.rounds, math.floor(fitting)))
 
     def _take_round(self, number):
-        """A turn of each, in an order that changes; returns (untimed, timed) runs."""
+        """A turn of each, in an order that changes; returns turn_of it."""
         running = [model for model in self.models if model.runs]
         shift = number % len(running)
         taken = {}

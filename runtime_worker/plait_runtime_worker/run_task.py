@@ -7,9 +7,6 @@ import grpc
 
 from plait_runtime_worker import blobs, measure, protocol, runtimes, session
 
-# By ONNX's number of the type.
-NUMPY_TYPES = {1: "<f4", 2: "|u1", 3: "|i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "|b1",
-               10: "<f2", 11: "<f8", 12: "<u4", 13: "<u8"}
 ERROR_BYTES_MAX = 2000
 # Of processor time that a session may take beyond what the task's time allows.
 CPU_SECONDS_MORE = 60
@@ -81,12 +78,12 @@ def _inputs(given, inputs, server):
     values = {value.name: value.blob for value in given.values}
     described = []
     for one in inputs:
-        if one.data_type not in NUMPY_TYPES:
+        if one.data_type not in session.NUMPY_TYPES:
             raise TaskFault("UNIMPLEMENTED", f"input {one.name} has ONNX's type {one.data_type}, "
                                              "of which there are no values here")
         if one.name not in values:
             raise TaskFault("INVALID_ARGUMENT", f"input {one.name} has no value")
-        dtype = NUMPY_TYPES[one.data_type]
+        dtype = session.NUMPY_TYPES[one.data_type]
         data = blobs.fetch(server, values[one.name])
         if len(data) != math.prod(one.dims) * int(dtype[2:]):
             raise TaskFault("INVALID_ARGUMENT", f"input {one.name} has {len(data)} bytes")

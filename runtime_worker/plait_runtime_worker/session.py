@@ -11,6 +11,9 @@ import time
 
 from plait_runtime_worker import frames
 
+# By ONNX's number of the type.
+NUMPY_TYPES = {1: "<f4", 2: "|u1", 3: "|i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "|b1",
+               10: "<f2", 11: "<f8", 12: "<u4", 13: "<u8"}
 PACKAGE_FOLDER = pathlib.Path(__file__).resolve().parents[1]
 # The last words of a process that has died.
 WORDS_BYTES_MAX = 2000
@@ -88,9 +91,9 @@ class Session:
         except (ValueError, TypeError, KeyError) as error:
             raise Failed("its process answered nonsense") from error
 
-    def time(self, untimed, timed):
-        """Runs it; microseconds of each timed run."""
-        fields, _ = self._ask({"command": "time", "untimed": untimed, "timed": timed})
+    def time(self, settle_us, timed):
+        """Runs it, untimed for so long at first; microseconds of each timed run."""
+        fields, _ = self._ask({"command": "time", "settle_us": settle_us, "timed": timed})
         samples = [float(sample) for sample in fields["samples_us"]]
         if len(samples) != timed or not all(0 < sample < float("inf") for sample in samples):
             raise Failed("its process answered nonsense")

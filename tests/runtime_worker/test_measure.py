@@ -1,5 +1,6 @@
 """Turns and rounds, by a clock that only moves while a model runs or is loaded."""
 
+import math
 import types
 
 import pytest
@@ -13,7 +14,7 @@ class FakeSession:
     """A runtime whose model is a number: the milliseconds that a run takes."""
 
     clock = 0.0
-    turns = []  # (model, untimed, timed)
+    turns = []  # (model, settle_us, timed)
 
     def __init__(self, settings, ends_at):
         self.run_ms = 0
@@ -25,8 +26,9 @@ class FakeSession:
         self._pass_ms(30 + self.run_ms)
         return 30 + self.run_ms
 
-    def time(self, untimed, timed):
-        FakeSession.turns.append((self.run_ms, untimed, timed))
+    def time(self, settle_us, timed):
+        FakeSession.turns.append((self.run_ms, settle_us, timed))
+        untimed = math.ceil(settle_us / 1000 / self.run_ms)
         self._pass_ms((untimed + timed) * self.run_ms)
         return [self.run_ms * 1000.0] * timed
 
@@ -51,7 +53,7 @@ def measured(models, loads=3, rounds=15, rounds_min=9, seconds_max=60):
     return measurement, measurement.run(models, sets=[])
 
 
-@pytest.mark.parametrize("original_ms", [0.5, 19, 25])
+@pytest.mark.parametrize("original_ms", [0.5, 19, 25, 300])
 def test_models_take_equal_turns_in_an_order_that_changes(original_ms):
     models = [original_ms, 21, 3]
     measurement, results = measured(models)
@@ -64,13 +66,14 @@ def test_models_take_equal_turns_in_an_order_that_changes(original_ms):
     firsts = [turns[0][0] for turns in rounds]
     assert [firsts.count(model) for model in models] == [15, 15, 15]
     # From the second round on, the original's own time decides, and not that of its load.
-    assert rounds[-1][0][1:] == {0.5: (8, 3), 19: (1, 3), 25: (0, 1)}[original_ms]
+    assert rounds[-1][0][1:] == {0.5: (60_000, 3), 19: (60_000, 3), 25: (60_000, 1),
+                              300: (0, 1)}[original_ms]
 
 
 @pytest.mark.parametrize("models", [[19, 19], [5, 6, 7], [19, 2], [25, 25], [0.4, 0.4]])
 def test_rounds_end_in_time(models):
     measurement, results = measured(models, rounds=1000, seconds_max=4)
-    assert 3.5 < FakeSession.clock < 4.4
+    assert 3.2 < FakeSession.clock < 4.4
     assert all(len(result.latency_us) == sum(measurement.load_rounds) for result in results)
 
 
