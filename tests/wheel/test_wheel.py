@@ -110,6 +110,15 @@ def test_the_command_line_is_the_program_itself(bare):
             process.kill()
 
 
+def test_the_programs_look_for_runtimes_in_their_own_python(bare, model):
+    variables = {**bare.variables, "PATH": "/nonexistent"}
+    del variables["PLAIT_RUNTIMES_PYTHON"]
+    words = [bare.program("plait"), "gate", model, model, "--runtime", "onnxruntime"]
+    finished = subprocess.run(words, env=variables, text=True, capture_output=True, check=False)
+    assert finished.returncode == 9
+    assert "the interpreter has no onnxruntime (pip install onnxruntime)" in finished.stderr
+
+
 def test_the_command_line_needs_no_numpy(bare):
     code = ("import sys; import plait; import plait.__main__; plait.Error; "
             "print(sorted({'numpy', 'grpc', 'google'} & set(sys.modules)))")

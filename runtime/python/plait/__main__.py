@@ -12,7 +12,7 @@ from plait.errors import Error
 
 def _become(program: str) -> NoReturn:
     try:
-        os.execv(_programs.path_of(program), [program, *sys.argv[1:]])
+        os.execve(_programs.path_of(program), [program, *sys.argv[1:]], _programs.environment())
     except (Error, OSError) as error:
         sys.exit(f"{program}: {error}")
 

@@ -1,8 +1,10 @@
-"""Where plait's programs are: inside of the package, as a wheel has them, or on the PATH."""
+"""Where plait's programs are: inside of the package, as a wheel has them, or on the PATH; and what
+they run with."""
 
 import os
 import pathlib
 import shutil
+import sys
 
 from plait.errors import NotFoundError
 
@@ -20,3 +22,8 @@ def path_of(program: str) -> str:
         raise NotFoundError(f"the program {program} is neither in {_BESIDE} nor on the PATH",
                             "NOT_FOUND")
     return found
+
+
+def environment() -> dict[str, str]:
+    """This process's, and the Python that has other runtimes: this one, unless another is named."""
+    return {"PLAIT_RUNTIMES_PYTHON": sys.executable, **os.environ}

@@ -131,7 +131,7 @@ def _finish(words: list[str], on_progress: Callable[[Event], None]) -> tuple[int
             with _interrupts_held_back():
                 process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, text=True,
                                            stderr=subprocess.PIPE, start_new_session=True,
-                                           errors="replace")
+                                           errors="replace", env=_programs.environment())
             assert process.stderr is not None
             last = _follow(process.stderr, on_progress)
             process.wait()
