@@ -176,14 +176,6 @@ class Loading {
   Executor& executor_;
 };
 
-// The shapes given, and of what the model leaves open those of the first plan in any of them.
-Bindings ShapesOfAny(const Model& model, absl::Span<const Model> models, Bindings shapes) {
-  for (const Model& other : models) {
-    shapes = ShapesOfPlans(model, ReadFilePlans(other), std::move(shapes));
-  }
-  return shapes;
-}
-
 }  // namespace
 
 std::unique_ptr<LocalProfiles> MakeProfiles(Executor& executor) {
@@ -265,16 +257,19 @@ LoadOptions LoadingOptions(const Arguments& arguments) {
   return loading;
 }
 
+absl::Status CheckThreads(const Arguments& arguments) {
+  const int64_t threads = arguments.Integer("--threads");
+  if (threads <= kThreadsMax) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--threads: at most ", kThreadsMax, ", is ", threads));
+}
+
 absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments,
                                                      bool pins_threads) {
-  const int64_t threads = arguments.Integer("--threads");
-  if (threads > kThreadsMax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--threads: at most ", kThreadsMax, ", is ", threads));
-  }
+  PLAIT_RETURN_IF_ERROR(CheckThreads(arguments));
   absl::StatusOr<std::unique_ptr<Executor>> executor =
       OpenExecutor(arguments.Text("--device", "cpu"),
-                   {.threads = static_cast<int>(threads),
+                   {.threads = static_cast<int>(arguments.Integer("--threads")),
                     .pins_threads = pins_threads,
                     .instruction_set = arguments.Text(kInstructionSetOption.name)});
   if (executor.ok()) return executor;

@@ -109,9 +109,11 @@ inline constexpr OptionSpec kRequirePlanOption = {"--require-plan", OptionKind::
 // {"grade", "explanation"}: which plan a model runs by.
 Json PlanChoiceJson(const LoadedModel& model);
 
+// Errors: InvalidArgument for more --threads than kThreadsMax.
+absl::Status CheckThreads(const Arguments& arguments);
+
 // The device that --device and --threads name. Errors: those of OpenExecutor, as
-// DEVICE_UNAVAILABLE.
-// InvalidArgument for more threads than kThreadsMax. Threads are pinned for verbs that time models.
+// DEVICE_UNAVAILABLE, and of CheckThreads. Threads are pinned for verbs that time models.
 absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments,
                                                      bool pins_threads = false);
 

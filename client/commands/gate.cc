@@ -2,13 +2,20 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/clock.h"
+#include "base/machine_cores.h"
+#include "base/machine_memory.h"
+#include "base/program_folder.h"
 #include "base/status_macros.h"
 #include "client/command.h"
 #include "client/files/file.h"
+#include "client/gate/gated_files.h"
 #include "client/gate/measure_pairs.h"
 #include "client/gate/outcome.h"
+#include "client/gate/runtime_pairs.h"
+#include "client/instruction_set_option.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
+#include "client/shape_option.h"
 
 // For scripts: the verdict is the exit code. 0: the new model is surely not slower than allowed; 4:
 // surely slower; 5: there was not enough time to tell; all else means that nothing was compared.
@@ -33,17 +40,21 @@ absl::string_view ExpectedPerCent(absl::string_view value) {
   return ParsePerCent(value, &part) ? "" : "a part in per cent, 0% to 1000%, such as 2%";
 }
 
-// Others run models too; none but plait's own is built in.
+constexpr absl::string_view kPlait = "plait";
+
+// Those that plait_runtime_worker drives.
 absl::string_view ExpectedRuntime(absl::string_view value) {
-  return value == "plait" ? "" : "one of plait";
+  const bool is_known = value == kPlait || value == "onnxruntime" || value == "openvino";
+  return is_known ? "" : "one of plait, onnxruntime, openvino";
 }
 
 std::vector<OptionSpec> OptionsOfGate() {
   std::vector<OptionSpec> options;
   options.push_back({"--max-regression", OptionKind::kText, "P%",
                      "how much more time the new model may take; default 2%", "", ExpectedPerCent});
-  options.push_back(
-      {"--runtime", OptionKind::kText, "NAME", "what runs the models: plait", "", ExpectedRuntime});
+  options.push_back({"--runtime", OptionKind::kText, "NAME",
+                     "what runs the models: plait (default), onnxruntime or openvino", "",
+                     ExpectedRuntime});
   AddLoadingOptions(&options);
   options.push_back(kIgnorePlanOption);
   options.push_back(
@@ -66,7 +77,59 @@ ExitCode GateExitCode(GateVerdict verdict) {
   }
 }
 
-absl::StatusOr<GateReport> Measure(const CommandContext& context) {
+GateOptions OptionsOfTest(const Arguments& arguments) {
+  GateOptions options;
+  options.max_regression = kRegressionDefault;
+  if (arguments.Has("--max-regression")) {
+    // Checked by ExpectedPerCent when the command line was parsed.
+    ParsePerCent(arguments.Text("--max-regression"), &options.max_regression);
+  }
+  options.time_max = absl::Seconds(arguments.Seconds("--budget", kGateSecondsDefault));
+  return options;
+}
+
+// What runs the models is no device of plait's, and reads no plans.
+absl::Status CheckRuntimeOptions(const Arguments& arguments) {
+  for (const absl::string_view option :
+       {absl::string_view("--device"), kInstructionSetOption.name, kIgnorePlanOption.name}) {
+    if (!arguments.Has(option) || arguments.Text(option) == "cpu") continue;
+    return absl::InvalidArgumentError(absl::StrCat(option, ": is for --runtime plait"));
+  }
+  return CheckThreads(arguments);
+}
+
+absl::StatusOr<GateReport> MeasureInRuntime(const CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  PLAIT_RETURN_IF_ERROR(CheckRuntimeOptions(arguments));
+  Clock& clock = SystemClock();
+  const absl::Duration start = clock.Monotonic();
+  const std::vector<std::string>& paths = arguments.positionals();
+  GateReport report = {paths[0], paths[1]};
+  report.options = OptionsOfTest(arguments);
+  report.runtime = arguments.Text("--runtime");
+  std::unique_ptr<RuntimePairs> pairs;
+  {
+    std::vector<std::string> warnings;
+    PLAIT_ASSIGN_OR_RETURN(
+        const std::vector<GatedFile> files,
+        ReadGatedFiles(paths, NamedShapes(arguments),
+                       static_cast<uint64_t>(arguments.Integer("--seed")), &warnings));
+    PrintWarnings(context.console, warnings);
+    const auto threads = static_cast<int>(arguments.Integer("--threads"));
+    const RuntimeOptions options = {report.runtime, context.environment.runtimes_python,
+                                    PythonPackagesOf(context.environment.program_folder),
+                                    threads > 0 ? threads : MachineCores(),
+                                    MachineMemoryBytes() / 4 * 3};
+    PLAIT_ASSIGN_OR_RETURN(pairs, RuntimePairs::Start(options, files[0], files[1]));
+  }
+  report.device = pairs->device();
+  report.runtime_settings = pairs->settings();
+  report.options.time_max -= clock.Monotonic() - start;
+  PLAIT_ASSIGN_OR_RETURN(report.outcome, DecideGate(*pairs, clock, report.options));
+  return report;
+}
+
+absl::StatusOr<GateReport> MeasureInPlait(const CommandContext& context) {
   const Arguments& arguments = context.arguments;
   Clock& clock = SystemClock();
   const absl::Duration start = clock.Monotonic();
@@ -83,14 +146,10 @@ absl::StatusOr<GateReport> Measure(const CommandContext& context) {
       LoadModels(paths, std::vector<LoadOptions>(paths.size(), loading), *executor, &warnings));
   PrintWarnings(context.console, warnings);
   GateReport report = {models[0].path, models[1].path, models[0].embedded_plan,
-                       models[1].embedded_plan, executor->device()};
-  report.options.max_regression = kRegressionDefault;
-  if (arguments.Has("--max-regression")) {
-    // Checked by ExpectedPerCent when the command line was parsed.
-    ParsePerCent(arguments.Text("--max-regression"), &report.options.max_regression);
-  }
-  report.options.time_max = absl::Seconds(arguments.Seconds("--budget", kGateSecondsDefault)) -
-                            (clock.Monotonic() - start);
+                       models[1].embedded_plan};
+  report.device = executor->device();
+  report.options = OptionsOfTest(arguments);
+  report.options.time_max -= clock.Monotonic() - start;
   PairedPlans pairs(*executor, {models[0].graph, models[0].plan, *models[0].weights},
                     {models[1].graph, models[1].plan, *models[1].weights},
                     static_cast<uint64_t>(arguments.Integer("--seed")));
@@ -105,7 +164,9 @@ absl::StatusOr<ExitCode> RunGate(const CommandContext& context) {
   for (const std::string& path : {junit, markdown}) {
     if (!path.empty()) PLAIT_RETURN_IF_ERROR(AppendFile(path, ""));
   }
-  const absl::StatusOr<GateReport> measured = Measure(context);
+  const bool is_plaits = context.arguments.Text("--runtime", kPlait) == kPlait;
+  const absl::StatusOr<GateReport> measured =
+      is_plaits ? MeasureInPlait(context) : MeasureInRuntime(context);
   if (!measured.ok()) {
     // Else a runner would show what the last run had left there.
     const std::vector<std::string>& models = context.arguments.positionals();
@@ -129,6 +190,7 @@ const Command kGateCommand = {
     .examples =
         "  plait gate base.onnx new.onnx --max-regression 2%\n"
         "  plait gate base.onnx new.onnx --junit gate.xml --markdown \"$GITHUB_STEP_SUMMARY\"\n"
+        "  plait gate base.onnx new.onnx --runtime onnxruntime\n"
         "  plait gate base.onnx new.onnx --max-regression 0.5% --budget 5m --json\n",
     .options = OptionsOfGate,
     .run = RunGate,

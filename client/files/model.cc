@@ -28,6 +28,13 @@ Bindings ShapesToRun(const Model& model, absl::Span<const FilePlan> plans, Bindi
   return shapes;
 }
 
+Bindings ShapesOfAny(const Model& model, absl::Span<const Model> models, Bindings given) {
+  for (const Model& other : models) {
+    given = ShapesOfPlans(model, ReadFilePlans(other), std::move(given));
+  }
+  return given;
+}
+
 absl::StatusOr<Bound> BindToRun(const std::string& path, const Model& model,
                                 absl::Span<const FilePlan> plans, Bindings given,
                                 std::vector<std::string>* warnings) {

@@ -19,6 +19,10 @@ absl::StatusOr<Model> ImportModel(const std::string& path);
 Bindings ShapesToRun(const Model& model, absl::Span<const FilePlan> plans, Bindings given,
                      std::vector<std::string>* warnings);
 
+// The shapes given, and of what the model leaves open those of the first plan in any of the models,
+// which are compared with it.
+Bindings ShapesOfAny(const Model& model, absl::Span<const Model> models, Bindings given);
+
 // The model at these shapes. Errors: those of Bind as MODEL_REJECTED, naming `path`.
 absl::StatusOr<Bound> BindToRun(const std::string& path, const Model& model,
                                 absl::Span<const FilePlan> plans, Bindings given,

@@ -10,6 +10,8 @@
 //   sequential_test   when observations are enough, and with which error
 //   decide            measures until they are, or until time is out
 //   measure_pairs     one observation: two plans, loaded side by side and run in turn
+//   gated_files       two files as another runtime gets them: bytes, and inputs made for them
+//   runtime_pairs     the same of these: loaded and run in turn by that runtime
 //   outcome           what was found, as JSON, JUnit, Markdown and text
 namespace plait {
 

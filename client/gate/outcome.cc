@@ -137,7 +137,9 @@ wire::Json GateJson(const GateReport& report) {
   json["ratio"]["high"] = outcome.ratio_high;
   json["loads"] = outcome.loads;
   json["seconds"] = outcome.seconds;
-  json["runtime"] = "plait";
+  json["runtime"] = report.runtime;
+  json["runtime_settings"] = nullptr;
+  if (!report.runtime_settings.empty()) json["runtime_settings"] = report.runtime_settings;
   json["device"]["id"] = report.device.id;
   json["device"]["name"] = report.device.name;
   json["device"]["fingerprint"] = report.device.fingerprint;
@@ -148,6 +150,9 @@ wire::Json GateJson(const GateReport& report) {
 
 std::string GateTable(const GateReport& report) {
   std::string text = absl::StrCat(GateSentence(report), "\n");
+  if (!report.runtime_settings.empty()) {
+    absl::StrAppend(&text, "in ", report.device.name, ", ", report.runtime_settings, "\n");
+  }
   absl::StrAppendFormat(&text, "%-40s %12s %12s %12s\n", "latency, us", "median", "p10", "p95");
   const auto add = [&](const std::string& path, const std::vector<double>& us) {
     absl::StrAppendFormat(&text, "%-40s %12.1f %12.1f %12.1f\n", path, Median(us),
@@ -186,10 +191,11 @@ std::string GateMarkdown(const GateReport& report) {
   return absl::StrFormat(
       "### plait gate: %s\n\n%s\n\n"
       "| | model | median, us | p10, us | p95, us |\n|---|---|---:|---:|---:|\n%s%s\n"
-      "On %s, in %.0f s; each verdict is wrong in %.0f of 100 cases at most.\n\n",
+      "%s %s, in %.0f s; each verdict is wrong in %.0f of 100 cases at most.\n\n",
       GateVerdictName(outcome.verdict), MarkdownText(GateSentence(report)),
       MarkdownRow("base", report.base_path, outcome.base_us),
-      MarkdownRow("new", report.new_path, outcome.new_us), MarkdownText(report.device.name),
+      MarkdownRow("new", report.new_path, outcome.new_us),
+      report.runtime_settings.empty() ? "On" : "In", MarkdownText(report.device.name),
       outcome.seconds, 100 * report.options.error_max);
 }
 

@@ -14,7 +14,9 @@ struct GateReport {
   std::string new_path;
   bool base_has_plan = false;  // the plan inside the model was used
   bool new_has_plan = false;
-  DeviceDescription device;
+  std::string runtime = "plait";  // what ran both
+  std::string runtime_settings;   // of another runtime, for people
+  DeviceDescription device;       // of another runtime: its name with its version
   GateOptions options;
   GateOutcome outcome;
 };

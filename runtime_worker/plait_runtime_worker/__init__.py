@@ -5,6 +5,7 @@ Map of the package, from the outside in:
   synchronize    what the server wants: the loop of plait.worker.v1.WorkerService
   blobs          the models and inputs of a task, fetched from the server
   measure        one task: loads, rounds, who takes which turn
+  pairs          the program of `plait gate`: two models, loaded and run in turn
   compare        how far outputs are from the original's
   session        a model in a process of its own, seen from the worker
   session_child  that process: limits first, then the runtime and a stranger's model

@@ -54,9 +54,10 @@ class Cli:
 
     def __init__(self, cache):
         self.cache = pathlib.Path(cache)
+        self.variables = {}  # of a test's own
 
     def environment(self):
-        return environment(XDG_CACHE_HOME=str(self.cache))
+        return environment(XDG_CACHE_HOME=str(self.cache), **self.variables)
 
     def start(self, *words, **options):
         return subprocess.Popen([program("plait"), *map(str, words)], env=self.environment(),

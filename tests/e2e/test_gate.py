@@ -1,10 +1,23 @@
 """`plait gate`: verdicts, exit codes, and what it writes for continuous integration."""
 
+import importlib.util
+import sys
 import xml.etree.ElementTree
 
 import pytest
 
 import models
+
+
+RUNTIMES = [name for name in ("onnxruntime", "openvino")
+            if importlib.util.find_spec(name) is not None]
+
+
+@pytest.fixture
+def runtimes_cli(cli):
+    """`plait` that may ask the interpreter of the tests, which has ONNX Runtime at least."""
+    cli.variables["PLAIT_RUNTIMES_PYTHON"] = sys.executable
+    return cli
 
 
 def test_a_model_that_is_far_slower_fails(cli, folder, model_file):
@@ -51,7 +64,10 @@ def test_a_model_beside_itself_does_not_fail(cli, model_file):
     (["--max-regression", "2"], "a part in per cent"),
     (["--max-regression", "-1%"], "a part in per cent"),
     (["--max-regression", "many%"], "a part in per cent"),
-    (["--runtime", "onnxruntime"], "one of plait"),
+    (["--runtime", "tensorrt"], "one of plait, onnxruntime, openvino"),
+    (["--runtime", "openvino", "--ignore-plan"], "--ignore-plan: is for --runtime plait"),
+    (["--runtime", "onnxruntime", "--device", "cuda:0"], "--device: is for --runtime plait"),
+    (["--runtime", "onnxruntime", "--threads", "9999"], "--threads: at most"),
     (["--junit", "/nonexistent/gate.xml"], "/nonexistent/gate.xml"),
     (["--markdown", "/nonexistent/gate.md"], "/nonexistent/gate.md"),
 ])
@@ -70,3 +86,32 @@ def test_what_is_no_model_is_rejected(cli, folder, model_file):
     suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
     assert suite.get("errors") == "1"
     assert "broken.onnx" in suite.find("testcase/error").get("message")
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_another_runtime_runs_the_models(runtimes_cli, folder, model_file, runtime):
+    fast = model_file(models.small_model(width=16), "fast")
+    slow = model_file(models.slow_model(layers=4, width=1024), "slow")
+    words = ["--runtime", runtime, "--threads", "1", "--json"]
+    failed = runtimes_cli.run("gate", fast, slow, *words, "--junit", folder / "gate.xml")
+    result = failed.expect(4).json
+    assert result["runtime"] == result["device"]["id"] == runtime
+    assert "=1" in result["runtime_settings"]  # the thread
+    assert not result["base"]["embedded_plan"]
+    runtimes_cli.run("gate", slow, fast, *words).expect(0)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_what_another_runtime_refuses_is_named(runtimes_cli, model_file, runtime):
+    model = model_file("tiny_resnet")
+    unknown = model_file(models.small_model(operator="Unheard", domain="example.org"), "unknown")
+    finished = runtimes_cli.run("gate", model, unknown, "--runtime", runtime).expect(3)
+    assert f"{unknown}: {runtime}: " in finished.last_error_line
+
+
+def test_a_runtime_that_is_missing_is_said(cli, model_file):
+    model = model_file("tiny_resnet")
+    for python in ("none", "/nonexistent/python"):
+        cli.variables["PLAIT_RUNTIMES_PYTHON"] = python
+        finished = cli.run("gate", model, model, "--runtime", "onnxruntime").expect(9)
+        assert "PLAIT_RUNTIMES_PYTHON" in finished.last_error_line

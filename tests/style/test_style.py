@@ -237,7 +237,7 @@ MAY_INCLUDE |= {
     "runtime/include/plait": [],
     "client/files": CLIENT,
     "client/doctor": CLIENT,
-    "client/gate": CLIENT,
+    "client/gate": [*CLIENT, "client/files"],
     "client/kernel_list": [
         *CLIENT,
         "gpu_worker/backends/cuda/offers",

@@ -27,6 +27,20 @@ TEST(GateOutcomeTest, SaysTheVerdictFirst) {
   EXPECT_THAT(GateTable(ReportOf(GateVerdict::kPass)), testing::StartsWith("pass: "));
 }
 
+TEST(GateOutcomeTest, AnotherRuntimeIsNamedWithItsSettings) {
+  GateReport report = ReportOf(GateVerdict::kPass);
+  EXPECT_EQ(GateJson(report)["runtime"], "plait");
+  EXPECT_TRUE(GateJson(report)["runtime_settings"].is_null());
+  EXPECT_THAT(GateMarkdown(report), HasSubstr("\nOn Some CPU, in "));
+  report.runtime = "openvino";
+  report.runtime_settings = "threads=2";
+  report.device.name = "OpenVINO 9";
+  EXPECT_EQ(GateJson(report)["runtime"], "openvino");
+  EXPECT_EQ(GateJson(report)["runtime_settings"], "threads=2");
+  EXPECT_THAT(GateTable(report), HasSubstr("\nin OpenVINO 9, threads=2\n"));
+  EXPECT_THAT(GateMarkdown(report), HasSubstr("\nIn OpenVINO 9, in "));
+}
+
 TEST(GateOutcomeTest, BoundsThatAreNotKnownAreNull) {
   GateReport report = ReportOf(GateVerdict::kInconclusive);
   report.outcome.ratio_low = 0;
