@@ -44,9 +44,10 @@ def small_model(width=16, operator="Relu", domain="", rows=4):
     return model.SerializeToString(deterministic=True)
 
 
-def slow_model(layers=10, width=1536, activations=("Tanh", "Sigmoid", "Tanh", "Relu")):
+def slow_model(layers=10, width=1536, rows=1536, activations=("Tanh", "Sigmoid", "Tanh", "Relu")):
     """Ten products take a quarter of a second together: to verify a plan, a quarter of a minute.
-    What there is to gain is in the activations, which can be part of a product's kernel."""
+    What there is to gain is in the activations, which can be part of a product's kernel: little,
+    and most of the time where there are many rows and a small width."""
     random = np.random.default_rng(7)
     weight = numpy_helper.from_array(
         (random.standard_normal((width, width)) / width ** 0.5).astype(np.float32), "weight")
@@ -59,8 +60,8 @@ def slow_model(layers=10, width=1536, activations=("Tanh", "Sigmoid", "Tanh", "R
             value = f"result_{layer}_{i}"
     graph = helper.make_graph(
         nodes, "slow",
-        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [width, width])],
-        [helper.make_tensor_value_info(value, TensorProto.FLOAT, [width, width])], [weight])
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [rows, width])],
+        [helper.make_tensor_value_info(value, TensorProto.FLOAT, [rows, width])], [weight])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
     return model.SerializeToString(deterministic=True)
