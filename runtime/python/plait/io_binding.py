@@ -102,12 +102,6 @@ class IOBinding:
     def synchronize_outputs(self) -> None:
         """Nothing, as above."""
 
-    def _addresses(self) -> tuple[_library.Tensors, _library.Tensors]:
-        missing = self._inputs.unbound()
-        if missing:
-            raise ValueError(f"input {missing[0]!r} is not bound")
-        return self._inputs.tensors, self._outputs.tensors
-
 
 class _Side:
     """The inputs, or the outputs, of a binding."""
@@ -121,6 +115,7 @@ class _Side:
     def clear(self) -> None:
         self.tensors = _library.Tensors(self._own)
         self._bound: list[Array | None] = [None] * len(self._args)
+        self.unbound = [arg.name for arg in self._args]  # in the model's order
 
     def find(self, name: str) -> tuple[NodeArg, int]:
         for index, arg in enumerate(self._args):
@@ -134,9 +129,7 @@ class _Side:
         self.tensors.array[index].data = self._own[index].data
         if array is not None and array.size > 0:
             self.tensors.point(index, array)
-
-    def unbound(self) -> list[str]:
-        return [arg.name for arg, array in zip(self._args, self._bound) if array is None]
+        self.unbound = [each.name for each, held in zip(self._args, self._bound) if held is None]
 
     def arrays(self) -> list[Array]:
         return [self._array(index) if array is None else array

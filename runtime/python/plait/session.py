@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import threading
@@ -173,9 +172,15 @@ class InferenceSession:
         """Runs the model on the buffers of a binding. Raises ValueError for an input that is not
         bound."""
         del run_options  # there are none so far
+        inputs, outputs = iobinding._inputs, iobinding._outputs
+        if inputs.unbound:
+            raise ValueError(f"input {inputs.unbound[0]!r} is not bound")
+        if not self._has_open:
+            self._handle.run(inputs.tensors, outputs.tensors)
+            return
         # A run takes away what another thread's `run` is about to copy.
-        with self._lock if self._has_open else contextlib.nullcontext():
-            self._handle.run(*iobinding._addresses())
+        with self._lock:
+            self._handle.run(inputs.tensors, outputs.tensors)
 
     def input_buffer(self, name: str) -> Array:
         """The session's own buffer of an input, which the model reads in place: bound, it is not
