@@ -97,11 +97,13 @@ class WindowRows : public RowMaker {
 };
 
 // A filter's numbers by taps, and by channels of a tap: [result channel][tap][channel].
-std::vector<float> FiltersByTaps(const Tensor& weights) {
+// Errors: ResourceExhausted.
+absl::StatusOr<const float*> FiltersByTaps(LoadContext* context, const Tensor& weights) {
   const Shape& shape = weights.type().shape;
   const int64_t taps = shape[2] * shape[3];
   const auto* const values = reinterpret_cast<const float*>(weights.bytes().data());
-  std::vector<float> filters(weights.type().elements());
+  PLAIT_ASSIGN_OR_RETURN(std::byte* const memory, context->AllocateForLoad(weights.type().bytes()));
+  auto* const filters = reinterpret_cast<float*>(memory);
   for (int64_t filter = 0; filter < shape[0]; ++filter) {
     const int64_t begin = filter * shape[1] * taps;
     for (int64_t c = 0; c < shape[1]; ++c) {
@@ -153,11 +155,9 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConvFma(LoadContext* context) {
                               .columns = filters[0],
                               .right_row_floats = 1,
                               .right_column_floats = depth};
-  std::vector<float> right;
   const auto make = [&]() -> absl::StatusOr<const float*> {
     PLAIT_ASSIGN_OR_RETURN(const Tensor weights, context->ConstantValue(conv.inputs[1]));
-    right = FiltersByTaps(weights);
-    return right.data();
+    return FiltersByTaps(context, weights);
   };
   PLAIT_ASSIGN_OR_RETURN(
       FmaProduct product,

@@ -60,12 +60,15 @@ class WinogradKernel : public CpuKernel {
   absl::Status LoadProduct(LoadContext* context) {
     const int64_t depth = tiles_.source_channels();
     const int64_t columns = tiles_.result_channels();
-    std::vector<float> weights;
     const auto make = [&]() -> absl::StatusOr<const float*> {
-      weights = tiles_.TransformWeights(width_);
+      const int64_t count = tiles_.elements() * depth * columns;
+      PLAIT_ASSIGN_OR_RETURN(std::byte* const memory,
+                             context->AllocateForLoad(count * int64_t{sizeof(float)}));
+      auto* const weights = reinterpret_cast<float*>(memory);
+      tiles_.TransformWeights(width_, weights);
       const auto is_finite = [](float weight) { return std::isfinite(weight); };
-      if (!std::all_of(weights.begin(), weights.end(), is_finite)) return context->Refuse();
-      return weights.data();
+      if (!std::all_of(weights, weights + count, is_finite)) return context->Refuse();
+      return weights;
     };
     PLAIT_ASSIGN_OR_RETURN(product_, FmaProduct::Load(context,
                                                       {.rows = tiles_.count(),

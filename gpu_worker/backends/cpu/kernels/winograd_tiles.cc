@@ -113,18 +113,16 @@ void WinogradTiles::PackWeights(int threads, const float* values, float* packed)
   });
 }
 
-std::vector<float> WinogradTiles::TransformWeights(int threads) const {
+void WinogradTiles::TransformWeights(int threads, float* transformed) const {
   const int64_t element_floats = source_channels_ * result_channels_;
-  std::vector<float> transformed(elements() * element_floats);
   ForEachPart(threads, source_channels_, [&](int64_t begin, int64_t end, int) {
     for (int64_t c = begin; c < end; ++c) {
       for (int64_t k = 0; k < result_channels_; ++k) {
         TransformWeight(extent_, WeightsAt(c, 0) + k, result_channels_,
-                        transformed.data() + c * result_channels_ + k, element_floats);
+                        transformed + c * result_channels_ + k, element_floats);
       }
     }
   });
-  return transformed;
 }
 
 WinogradTiles::Place WinogradTiles::PlaceOf(int64_t tile) const {

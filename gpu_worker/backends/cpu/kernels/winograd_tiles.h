@@ -55,7 +55,7 @@ class WinogradTiles {
 
   // The transformed weights: element e, source channel c and result channel k are number
   // (e * source_channels + c) * result_channels + k. By up to `threads` threads.
-  std::vector<float> TransformWeights(int threads) const;
+  void TransformWeights(int threads, float* transformed) const;
 
   // Transforms the pixels of the tiles from `begin` to `end`, the first of which is tile 0 of the
   // elements and outliers. `spare` is the thread's.

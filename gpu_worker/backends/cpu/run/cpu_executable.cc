@@ -75,6 +75,7 @@ absl::Status CpuExecutable::AddPlaces(const Plan& plan, const Step& step, const 
 // takes the scratch memory of its lane: lanes of another width never run beside it.
 absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weights) {
   std::vector<int64_t> scratch_bytes(scratch_.size());
+  PLAIT_ASSIGN_OR_RETURN(MemoryRegion loading, MemoryRegion::Reserve(weights_.size_bytes()));
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     const std::string where = absl::StrCat("step ", i);
@@ -91,9 +92,10 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
     const int lane = step.stream % LaneCount(plan.threads, step.kernel.width);
     MemoryRegion* const scratch = &scratch_[lane];
     scratch->Reset();
+    loading.Reset();
     SharingExecutable* const sharing = sharing_.has_value() ? &*sharing_ : nullptr;
     LoadContext context(graph_, step.kernel, weights, shared_.onednn,
-                        {&weights_, scratch, sharing});
+                        {&weights_, scratch, &loading, sharing});
     PLAIT_RETURN_IF_ERROR(Annotate(AddPlaces(plan, step, family->offer, &context), where));
     std::vector<Operand>& read = step_inputs_.emplace_back();
     for (size_t input = 0; input < step.inputs.size(); ++input) {

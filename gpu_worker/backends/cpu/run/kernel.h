@@ -83,6 +83,7 @@ class LoadContext {
   struct Memory {
     MemoryRegion* weights;  // constants, in execution order
     MemoryRegion* scratch;  // of the thread that will run the kernel; reused by its next kernel
+    MemoryRegion* loading;  // reused by the next load
     SharingExecutable* sharing = nullptr;  // nullptr: the executable shares no weights
   };
 
@@ -132,6 +133,12 @@ class LoadContext {
   // Errors: ResourceExhausted.
   absl::StatusOr<std::byte*> AllocateScratch(int64_t bytes) {
     return memory_.scratch->Allocate(bytes);
+  }
+
+  // Uninitialized memory for the time of the load, of pages that other loads have touched before.
+  // Errors: ResourceExhausted.
+  absl::StatusOr<std::byte*> AllocateForLoad(int64_t bytes) {
+    return memory_.loading->Allocate(bytes);
   }
 
   // InvalidArgument saying that the family cannot run the kernel's nodes or formats.
