@@ -12,14 +12,17 @@
 namespace plait {
 
 // Calls move(from, to) with the elements of `input` and a zeroed vector of the same number type
-// that has as many elements as `output`, and makes it the output's value.
+// that has as many elements as `output`, which is the output's value then. REQUIRES: `output` is as
+// ZeroEvalTensor made it, or of another number type.
 template <typename Move>
 void MoveElements(const EvalTensor& input, EvalTensor* output, Move move) {
   std::visit(
       [&](const auto& from) {
-        std::decay_t<decltype(from)> to(static_cast<size_t>(output->type.elements()));
-        move(from, to);
-        output->values = std::move(to);
+        using Values = std::decay_t<decltype(from)>;
+        if (!std::holds_alternative<Values>(output->values)) {
+          output->values = Values(static_cast<size_t>(output->type.elements()));
+        }
+        move(from, std::get<Values>(output->values));
       },
       input.values);
 }
