@@ -1,11 +1,12 @@
 #include "gpu_worker/backends/cpu/team/core_sharing.h"
 
-#include <cstdio>
+#include <algorithm>
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
+
+#include "gpu_worker/backends/cpu/team/waiting_time.h"
 
 namespace plait {
 namespace {
@@ -15,6 +16,17 @@ constexpr auto kLookEvery = std::chrono::milliseconds(2);
 constexpr int kPartOfTime = 5;
 // Nearly a turn of a program; what the system itself does takes less.
 constexpr auto kWaitedMin = std::chrono::microseconds(1500);
+// What no idle core makes anybody wait.
+constexpr auto kWaitedForOthers = std::chrono::microseconds(500);
+// After that it is found out anew, at the price of one interruption if it is still so.
+constexpr auto kSharedFor = std::chrono::milliseconds(30);
+// Most systems look for who is next every 4 ms; others find shorter turns by being interrupted.
+constexpr CoreSharing::Duration kTurnMax = std::chrono::microseconds(3400);
+constexpr CoreSharing::Duration kTurnMin = std::chrono::microseconds(500);
+
+int64_t Nanoseconds(std::chrono::steady_clock::time_point time) {
+  return std::chrono::nanoseconds(time.time_since_epoch()).count();
+}
 
 }  // namespace
 
@@ -22,15 +34,61 @@ CoreSharing::~CoreSharing() {
   if (file_ >= 0) close(file_);
 }
 
-bool CoreSharing::IsInterrupted() {
-  const Clock::time_point now = Clock::now();
-  if (now - looked_ < kLookEvery) return false;
-  const std::chrono::nanoseconds waited = Waited();
-  const bool is_interrupted =
-      waited - waited_ > kWaitedMin && (waited - waited_) * kPartOfTime > now - looked_;
-  looked_ = now;
-  waited_ = waited;
-  return is_interrupted;
+bool CoreSharing::is_shared() const {
+  const int64_t until_ns = shared_until_ns_.load(std::memory_order_relaxed);
+  return until_ns != 0 && Nanoseconds(Clock::now()) < until_ns;
+}
+
+void CoreSharing::NoteAwaited() {
+  const Clock::duration since = Clock::now() - looked_;
+  if (since < kLookEvery) return;
+  const std::chrono::nanoseconds waited = Look();
+  if (waited <= kWaitedMin || waited * kPartOfTime <= since) return;
+  turn_ = is_shared() ? std::max(kTurnMin, turn_ * 3 / 4) : kTurnMax;
+  shared_until_ns_ = Nanoseconds(looked_ + kSharedFor);
+  StartTurn();
+}
+
+void CoreSharing::BeginTurn() {
+  if (shared_until_ns_.load(std::memory_order_relaxed) == 0) return;
+  NoteWaiting();
+  if (is_shared()) {
+    StartTurn();
+  } else {
+    shared_until_ns_ = 0;
+  }
+}
+
+bool CoreSharing::IsTurnOver(Duration margin) const {
+  return is_shared() && Clock::now() + std::min(margin, turn_ / 2) >= turn_end_;
+}
+
+void CoreSharing::PassTurn() {
+  // One that was interrupted has its next turn already.
+  if (!NoteWaiting()) {
+    sched_yield();
+    NoteWaiting();
+  }
+  StartTurn();
+}
+
+std::chrono::nanoseconds CoreSharing::Look() {
+  const std::chrono::nanoseconds before = waited_;
+  looked_ = Clock::now();
+  waited_ = Waited();
+  return waited_ - before;
+}
+
+bool CoreSharing::NoteWaiting() {
+  if (Look() < kWaitedForOthers) return false;
+  shared_until_ns_ = Nanoseconds(looked_ + kSharedFor);
+  return true;
+}
+
+// Turns that were made shorter become longer again, little by little.
+void CoreSharing::StartTurn() {
+  turn_ = std::min(kTurnMax, turn_ + turn_ / 64);
+  turn_end_ = Clock::now() + turn_;
 }
 
 void CoreSharing::LeaveCore(int core) {
@@ -48,12 +106,8 @@ void CoreSharing::LeaveCore(int core) {
 }
 
 std::chrono::nanoseconds CoreSharing::Waited() {
-  if (file_ < 0) file_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-  char text[64] = {};
-  if (file_ < 0 || pread(file_, text, sizeof(text) - 1, 0) <= 0) return waited_;
-  long long run_ns = 0, waited_ns = 0;
-  if (std::sscanf(text, "%lld %lld", &run_ns, &waited_ns) != 2) return waited_;
-  return std::chrono::nanoseconds(waited_ns);
+  if (file_ < 0) file_ = OpenWaitingTime();
+  return ReadWaitingTime(file_).value_or(waited_);
 }
 
 }  // namespace plait

@@ -6,9 +6,7 @@
 
 #include <pthread.h>
 
-#include "absl/container/inlined_vector.h"
 #include "base/status_macros.h"
-#include "gpu_worker/backends/cpu/team/core_sharing.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -29,11 +27,12 @@ namespace {
 // As long as waking a thread takes: who waits for less should spin, who waits for more should not
 // have.
 constexpr auto kSpinMax = std::chrono::microseconds(50);
+// On a shared core: who sleeps there has to wait for the next turn of others to end.
+constexpr auto kSpinSharingMax = std::chrono::microseconds(500);
+// Work that cannot be left in its midst is begun only where there is time for most of its kind.
+constexpr auto kWholeWork = std::chrono::microseconds(1000);
 // A look at the clock takes as long as one pause.
 constexpr int kPausesPerLook = 16;
-// For how long a member that other programs interrupt is asked for nothing that others can do:
-// each attempt may hold all up for one turn of the other programs.
-constexpr int64_t kRestMs = 100;
 // Few, because each begins with a shared counter; many, because all wait for the last one.
 constexpr int64_t kPiecesPerThread = 4;
 
@@ -71,15 +70,11 @@ void StayOn(int processor) {
   pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
 }
 
-int64_t NowMs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
 // Whether the word is no longer `old` before it takes too long. On the core of whoever changes it
 // nobody spins.
 bool SpinUntilChange(const std::atomic<uint32_t>& word, uint32_t old,
-                     const std::atomic<int>* other_core) {
+                     const std::atomic<int>* other_core,
+                     std::chrono::microseconds spin_max = kSpinMax) {
   const auto began = std::chrono::steady_clock::now();
   do {
     for (int i = 0; i < kPausesPerLook; ++i) {
@@ -89,7 +84,7 @@ bool SpinUntilChange(const std::atomic<uint32_t>& word, uint32_t old,
     const bool is_mine =
         other_core != nullptr && other_core->load(std::memory_order_relaxed) == sched_getcpu();
     if (is_mine) return false;
-  } while (std::chrono::steady_clock::now() - began < kSpinMax);
+  } while (std::chrono::steady_clock::now() - began < spin_max);
   return false;
 }
 
@@ -129,15 +124,22 @@ void Team::RunMember(int thread) {
   pthread_setname_np(pthread_self(), "plait-team");
   if (!processors_.empty()) StayOn(processors_[thread]);
   Member& member = *members_[thread];
-  CoreSharing sharing;
+  CoreSharing& sharing = member.sharing;
   for (uint32_t times = 0;;) {
-    if (!SpinUntilChange(member.asked, times, &member.asker_core)) {
+    if (sharing.IsTurnOver()) sharing.PassTurn();
+    if (!SpinUntilChange(member.asked, times, &member.asker_core,
+                         sharing.is_shared() ? kSpinSharingMax : kSpinMax)) {
       SleepUntilChange(member.asked, times);
+      sharing.BeginTurn();
     }
     const int core = sched_getcpu();
     member.core.store(core, std::memory_order_relaxed);
     const bool is_shared = core == member.asker_core.load(std::memory_order_relaxed);
     if (is_shared && processors_.empty()) sharing.LeaveCore(core);
+    if (member.is_whole.load(std::memory_order_relaxed) && sharing.IsTurnOver(kWholeWork)) {
+      sharing.PassTurn();
+      continue;
+    }
     times = member.asked.load(std::memory_order_acquire);
     uint32_t before = times - 1;
     if (!member.taken.compare_exchange_strong(before, times)) continue;  // left out
@@ -145,9 +147,7 @@ void Team::RunMember(int thread) {
     if (work.run == nullptr) return;
     place = {this, thread, work.width};
     (*work.run)(work.group);
-    if (member.is_awaited.exchange(false) && sharing.IsInterrupted()) {
-      member.rests_until_ms = NowMs() + kRestMs;
-    }
+    if (member.is_awaited.exchange(false)) sharing.NoteAwaited();
     // Sequentially consistent, so that whoever sleeps is seen (std::atomic::wait).
     member.done.store(times);
     member.done.notify_one();
@@ -217,17 +217,29 @@ struct Team::Asked {
   void Ask(int group) const {
     Member& member = MemberOf(group);
     member.work = {work, group, width};
+    member.is_whole.store(is_whole, std::memory_order_relaxed);
     member.asker_core.store(sched_getcpu(), std::memory_order_relaxed);
     // Sequentially consistent, so that whoever sleeps is seen.
     member.asked.store(member.asked.load(std::memory_order_relaxed) + 1);
     member.asked.notify_one();
   }
 
+  // Whether a member shares its core, and the calling thread does too.
+  bool IsCrowded() const {
+    bool do_members_share = false;
+    for (int group = 1; group < groups; ++group) {
+      do_members_share = do_members_share || MemberOf(group).sharing.is_shared();
+    }
+    return team->members_[first]->crowd.IsCrowded(do_members_share);
+  }
+
   Team* const team;
   const int first;  // thread
   const int width;
   const absl::FunctionRef<void(int group)>* const work;
-  absl::InlinedVector<bool, 64> rests;  // by group: its member was not asked
+  const int groups;
+  const bool is_whole;
+  bool is_left = false;  // to the calling thread: nobody is asked
 };
 thread_local Team::Asked* Team::asked_now_ = nullptr;
 
@@ -238,18 +250,17 @@ void Team::RunOnMembers(int groups, int width, absl::FunctionRef<void(int group)
     work(group);
   };
   if (groups == 1) return run(0);
-  Asked asked = {place.team, place.thread, width, &work, absl::InlinedVector<bool, 64>(groups)};
+  Asked asked = {place.team, place.thread, width, &work, groups, late != Late::kLeaveOut};
+  asked.is_left = late != Late::kAwait && asked.IsCrowded();
   for (int group = 1; group < groups; ++group) {
-    asked.rests[group] = late != Late::kAwait && asked.MemberOf(group).Rests();
-    if (!asked.rests[group]) asked.Ask(group);
+    if (!asked.is_left) asked.Ask(group);
   }
   Asked* const outer = std::exchange(asked_now_, &asked);
   run(0);
   asked_now_ = outer;
   for (int group = 1; group < groups; ++group) {
     Member& member = asked.MemberOf(group);
-    const bool is_left = asked.rests[group] || (late != Late::kAwait && member.TakeBack());
-    if (!is_left) {
+    if (late == Late::kAwait || !(asked.is_left || member.TakeBack())) {
       member.Await();
     } else if (late == Late::kTakeOver) {
       run(group);
@@ -258,19 +269,20 @@ void Team::RunOnMembers(int groups, int width, absl::FunctionRef<void(int group)
 }
 
 void Team::AskThoseThatRest() {
-  if (asked_now_ == nullptr) return;
-  for (size_t group = 1; group < asked_now_->rests.size(); ++group) {
-    if (asked_now_->rests[group]) asked_now_->Ask(static_cast<int>(group));
-    asked_now_->rests[group] = false;
-  }
+  if (asked_now_ == nullptr || !std::exchange(asked_now_->is_left, false)) return;
+  for (int group = 1; group < asked_now_->groups; ++group) asked_now_->Ask(group);
 }
 
-bool Team::Member::Rests() {
-  const int64_t until_ms = rests_until_ms.load(std::memory_order_relaxed);
-  if (until_ms == 0) return false;
-  if (NowMs() < until_ms) return true;
-  rests_until_ms.store(0, std::memory_order_relaxed);
-  return false;
+// Those that have left pieces because their turn was over. Who has the core alone is through with
+// the work when there are no more.
+void Team::AskThoseThatAreBack() {
+  if (asked_now_->is_left) return;
+  for (int group = 1; group < asked_now_->groups; ++group) {
+    const Member& member = asked_now_->MemberOf(group);
+    const uint32_t asked = member.asked.load(std::memory_order_relaxed);
+    if (!member.sharing.is_shared()) continue;
+    if (member.done.load(std::memory_order_acquire) == asked) asked_now_->Ask(group);
+  }
 }
 
 bool Team::Member::TakeBack() {
@@ -340,6 +352,11 @@ void ForEachPart(int threads, int64_t count,
         const int64_t begin = owner.next.fetch_add(piece, std::memory_order_relaxed);
         if (begin >= owner.end) break;
         part(begin, std::min(begin + piece, owner.end), thread);
+        if (thread == 0) {
+          Team::AskThoseThatAreBack();
+        } else if (share(thread).sharing.IsTurnOver()) {
+          return;
+        }
       }
     }
   };

@@ -11,6 +11,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
+#include "gpu_worker/backends/cpu/team/core_sharing.h"
+#include "gpu_worker/backends/cpu/team/crowd.h"
 
 namespace plait {
 
@@ -28,7 +30,7 @@ enum class Placement {
 // Where other programs take cores away, nobody waits for a thread that has not begun its share of
 // divided work (ForEachPart): it is left out. A member that would share a core with whoever asks it
 // moves, where others are allowed, and never spins there; and one that is interrupted in the midst
-// of a share, for which all have to wait, is asked for none for a while.
+// of a share, for which all have to wait, works in turns from then on (CoreSharing).
 //
 // Any thread of a team can lead those after it: of eight threads, 0 may ask 4 to run a branch of a
 // plan, and 4 then runs each kernel of it together with 5, 6 and 7. In the same way callers that
@@ -85,6 +87,7 @@ class Team {
   struct Member {
     alignas(64) std::atomic<uint32_t> asked = 0;  // how often; Work is written before
     std::atomic<int> asker_core = -1;
+    std::atomic<bool> is_whole = false;  // the work cannot be left in its midst
     Work work;
     alignas(64) std::atomic<uint32_t> done = 0;  // how often
     // Whom the member or whoever asked it took the last work by: the one that sets it to `asked`
@@ -92,13 +95,13 @@ class Team {
     std::atomic<uint32_t> taken = 0;
     std::atomic<int> core = -1;
     std::atomic<bool> is_awaited = false;  // whoever asked sleeps
-    std::atomic<int64_t> rests_until_ms = 0;
+    CoreSharing sharing;
+    Crowd crowd;  // where the thread leads
     // What is left of the thread's part of the work that is being divided: [next, end).
     alignas(64) std::atomic<int64_t> next = 0;
     int64_t end = 0;
     std::thread thread;
 
-    bool Rests();
     // Takes what was asked for last out of the member's hands; false: it has begun.
     bool TakeBack();
     // Until what was asked for last is done.
@@ -111,6 +114,7 @@ class Team {
   static void RunOnMembers(int groups, int width, absl::FunctionRef<void(int group)> work,
                            Late late);
   static void AskThoseThatRest();
+  static void AskThoseThatAreBack();
   void RunMember(int thread);
   // Waits for `width` free threads beside each other, takes them and returns the first one's
   // number.
@@ -155,12 +159,12 @@ void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work);
 // one that has not begun, unless group 0 calls AskThoseThatRest.
 void RunGroupsAnywhere(int groups, int width, absl::FunctionRef<void(int group)> work);
 
-// In group 0 of those: has every group begin, also where its thread is asked for nothing for a
-// while, because other programs interrupt it.
+// In group 0 of those: has every group begin, also where nobody is asked because the processors are
+// crowded.
 void AskThoseThatRest();
 
 // In group 0 of those: says that the calling thread waits for what the group's thread is at, which
-// then rests for a while if other programs interrupt it.
+// then works in turns if other programs interrupt it.
 void NoteAwaited(int group, int width);
 
 // Returns when the threads that the calling one may lead are awake, so that the first work does not

@@ -113,7 +113,39 @@ TEST(TeamTest, WorkIsDoneOnceWhereAMemberComesTooLate) {
   pthread_setaffinity_np(pthread_self(), sizeof(before), &before);
 }
 
-// Members that share their core with a thread that spins are not asked for a while.
+// Members that share their core leave it in the midst of divided work, and come back to it.
+TEST(TeamTest, PartsAreDoneOnceBesideThreadsThatSpin) {
+  for (const int spinners : {1, 4}) {
+    std::atomic<bool> ends = false;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < spinners; ++i) {
+      threads.emplace_back([&] {
+        while (!ends) {
+        }
+      });
+    }
+    {
+      Team team(3, Placement::kAnywhere);
+      const Team::Lead lead(team);
+      for (int repeat = 0; repeat < 300; ++repeat) {
+        std::vector<std::atomic<int>> calls(200);
+        ForEachPart(3, 200, [&](int64_t begin, int64_t end, int) {
+          for (int64_t i = begin; i < end; ++i) {
+            ++calls[i];
+            const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(5);
+            while (std::chrono::steady_clock::now() < until) {
+            }
+          }
+        });
+        for (const std::atomic<int>& call : calls) ASSERT_EQ(call, 1);
+      }
+    }
+    ends = true;
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
+// Neither do groups that cannot be left wait for anybody, nor are they begun twice.
 TEST(TeamTest, GroupsRunOnceBesideAThreadThatSpins) {
   std::atomic<bool> ends = false;
   std::thread spinner([&] {
