@@ -156,7 +156,7 @@ std::vector<Segment> MakeSegments(const Plan& plan) {
 absl::Status RunSegments(std::vector<Segment>* segments, std::vector<LoadedStep>* steps,
                          int64_t run) {
   for (Segment& segment : *segments) {
-    RunGroupsAnywhere(static_cast<int>(segment.lanes.size()), segment.width,
+    RunGroupsAnywhere(static_cast<int>(segment.lanes.size()), segment.width, GroupLength::kLong,
                       [&](int lane) { LaneRunner(&segment, steps, run).Run(lane); });
     for (const absl::Status& status : segment.statuses) PLAIT_RETURN_IF_ERROR(status);
   }

@@ -18,8 +18,10 @@ constexpr int kPartOfTime = 5;
 constexpr auto kWaitedMin = std::chrono::microseconds(1500);
 // What no idle core makes anybody wait.
 constexpr auto kWaitedForOthers = std::chrono::microseconds(500);
-// After that it is found out anew, at the price of one interruption if it is still so.
-constexpr auto kSharedFor = std::chrono::milliseconds(30);
+// After that it is found out anew, at the price of one interruption if it is still so. Who has
+// waited was not interrupted for that, and may have waited for a program that is through.
+constexpr auto kSharedAfterInterruption = std::chrono::milliseconds(100);
+constexpr auto kSharedAfterWaiting = std::chrono::milliseconds(30);
 // Most systems look for who is next every 4 ms; others find shorter turns by being interrupted.
 constexpr CoreSharing::Duration kTurnMax = std::chrono::microseconds(3400);
 constexpr CoreSharing::Duration kTurnMin = std::chrono::microseconds(500);
@@ -45,7 +47,7 @@ void CoreSharing::NoteAwaited() {
   const std::chrono::nanoseconds waited = Look();
   if (waited <= kWaitedMin || waited * kPartOfTime <= since) return;
   turn_ = is_shared() ? std::max(kTurnMin, turn_ * 3 / 4) : kTurnMax;
-  shared_until_ns_ = Nanoseconds(looked_ + kSharedFor);
+  shared_until_ns_ = Nanoseconds(looked_ + kSharedAfterInterruption);
   StartTurn();
 }
 
@@ -81,7 +83,7 @@ std::chrono::nanoseconds CoreSharing::Look() {
 
 bool CoreSharing::NoteWaiting() {
   if (Look() < kWaitedForOthers) return false;
-  shared_until_ns_ = Nanoseconds(looked_ + kSharedFor);
+  shared_until_ns_ = std::max(shared_until_ns_.load(), Nanoseconds(looked_ + kSharedAfterWaiting));
   return true;
 }
 

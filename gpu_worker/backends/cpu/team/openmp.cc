@@ -45,7 +45,8 @@ void OpenMpParallel(void (*run)(void*), void* data, unsigned threads, unsigned /
     return;
   }
   // Whoever has passed all barriers has seen every thread of the region begin.
-  RunGroupsAnywhere(shared.threads, 1, [&](int thread) { RunInRegion(shared, thread, run, data); });
+  RunGroupsAnywhere(shared.threads, 1, GroupLength::kBrief,
+                    [&](int thread) { RunInRegion(shared, thread, run, data); });
 }
 
 void OpenMpBarrier() {

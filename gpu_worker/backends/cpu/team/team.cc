@@ -224,12 +224,15 @@ struct Team::Asked {
     member.asked.notify_one();
   }
 
-  // Whether a member shares its core, and the calling thread does too.
-  bool IsCrowded() const {
+  // Whether nobody is to be asked: members share their cores, and the calling thread does too, or
+  // the work is long.
+  bool IsBetterAlone(Late late) const {
+    if (late == Late::kAwait) return false;
     bool do_members_share = false;
     for (int group = 1; group < groups; ++group) {
       do_members_share = do_members_share || MemberOf(group).sharing.is_shared();
     }
+    if (do_members_share && late == Late::kTakeOverLong) return true;
     return team->members_[first]->crowd.IsCrowded(do_members_share);
   }
 
@@ -251,7 +254,7 @@ void Team::RunOnMembers(int groups, int width, absl::FunctionRef<void(int group)
   };
   if (groups == 1) return run(0);
   Asked asked = {place.team, place.thread, width, &work, groups, late != Late::kLeaveOut};
-  asked.is_left = late != Late::kAwait && asked.IsCrowded();
+  asked.is_left = asked.IsBetterAlone(late);
   for (int group = 1; group < groups; ++group) {
     if (!asked.is_left) asked.Ask(group);
   }
@@ -262,7 +265,7 @@ void Team::RunOnMembers(int groups, int width, absl::FunctionRef<void(int group)
     Member& member = asked.MemberOf(group);
     if (late == Late::kAwait || !(asked.is_left || member.TakeBack())) {
       member.Await();
-    } else if (late == Late::kTakeOver) {
+    } else if (late != Late::kLeaveOut) {
       run(group);
     }
   }
@@ -306,8 +309,11 @@ void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work) {
   Team::RunOnMembers(groups, width, work, Team::Late::kAwait);
 }
 
-void RunGroupsAnywhere(int groups, int width, absl::FunctionRef<void(int group)> work) {
-  Team::RunOnMembers(groups, width, work, Team::Late::kTakeOver);
+void RunGroupsAnywhere(int groups, int width, GroupLength length,
+                       absl::FunctionRef<void(int group)> work) {
+  const bool is_long = length == GroupLength::kLong;
+  Team::RunOnMembers(groups, width, work,
+                     is_long ? Team::Late::kTakeOverLong : Team::Late::kTakeOver);
 }
 
 void AskThoseThatRest() { Team::AskThoseThatRest(); }
@@ -315,7 +321,7 @@ void AskThoseThatRest() { Team::AskThoseThatRest(); }
 void WakeMembers() {
   const int groups = place.width;
   std::atomic<int> awake = 1;
-  RunGroupsAnywhere(groups, 1, [&](int group) {
+  RunGroupsAnywhere(groups, 1, GroupLength::kBrief, [&](int group) {
     if (group > 0) {
       ++awake;
       return;

@@ -16,6 +16,9 @@
 
 namespace plait {
 
+// Whether groups may take longer than a thread has a core that it shares.
+enum class GroupLength { kBrief, kLong };
+
 // Where the threads of a team run.
 enum class Placement {
   kAnywhere,  // where the system puts them, from moment to moment
@@ -69,7 +72,8 @@ class Team {
 
  private:
   friend void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work);
-  friend void RunGroupsAnywhere(int groups, int width, absl::FunctionRef<void(int group)> work);
+  friend void RunGroupsAnywhere(int groups, int width, GroupLength length,
+                                absl::FunctionRef<void(int group)> work);
   friend void AskThoseThatRest();
   friend void NoteAwaited(int group, int width);
   friend void ForEachPart(int threads, int64_t count,
@@ -82,7 +86,7 @@ class Team {
     int width = 1;
   };
   // What to do with work that a member has not begun when all others are through with theirs.
-  enum class Late { kAwait, kTakeOver, kLeaveOut };
+  enum class Late { kAwait, kTakeOver, kTakeOverLong, kLeaveOut };
   // Thread 0 has one as well, whose share alone is used. Each side writes cache lines of its own.
   struct Member {
     alignas(64) std::atomic<uint32_t> asked = 0;  // how often; Work is written before
@@ -155,12 +159,13 @@ class TeamWidthScope {
 void RunGroups(int groups, int width, absl::FunctionRef<void(int group)> work);
 
 // The same where groups may follow each other: one that its thread has not begun when group 0 has
-// returned, because other programs have its core, the calling thread runs too. None may wait for
-// one that has not begun, unless group 0 calls AskThoseThatRest.
-void RunGroupsAnywhere(int groups, int width, absl::FunctionRef<void(int group)> work);
+// returned, because other programs have its core, the calling thread runs too; long ones it runs
+// alone where others share their cores. None may wait for one that has not begun, unless group 0
+// calls AskThoseThatRest.
+void RunGroupsAnywhere(int groups, int width, GroupLength length,
+                       absl::FunctionRef<void(int group)> work);
 
-// In group 0 of those: has every group begin, also where nobody is asked because the processors are
-// crowded.
+// In group 0 of those: has every group begin, also where nobody was asked.
 void AskThoseThatRest();
 
 // In group 0 of those: says that the calling thread waits for what the group's thread is at, which

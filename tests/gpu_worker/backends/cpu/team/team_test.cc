@@ -156,8 +156,9 @@ TEST(TeamTest, GroupsRunOnceBesideAThreadThatSpins) {
     Team team(3, Placement::kAnywhere);
     const Team::Lead lead(team);
     for (int repeat = 0; repeat < 3000; ++repeat) {
+      const GroupLength length = repeat % 3 == 0 ? GroupLength::kLong : GroupLength::kBrief;
       std::atomic<int> calls[3] = {};
-      RunGroupsAnywhere(3, 1, [&](int group) {
+      RunGroupsAnywhere(3, 1, length, [&](int group) {
         ++calls[group];
         if (group == 0) NoteAwaited(1 + repeat % 2, 1);
       });
