@@ -1,5 +1,7 @@
 #include "gpu_worker/backends/cpu/team/core_sharing.h"
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include <pthread.h>
