@@ -1,13 +1,17 @@
 #include "gpu_worker/executor/executor.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/check_load.h"
 #include "gpu_worker/executor/one_kernel_plan.h"
+#include "gpu_worker/executor/stopwatch.h"
 #include "optimizer/plan/loaded_bytes.h"
 
 namespace plait {
 namespace {
+
+constexpr absl::Duration kRestOfFarThreads = absl::Milliseconds(3);
 
 absl::StatusOr<Plan> CheckedKernelPlan(const Graph& graph, const Kernel& kernel,
                                        const DeviceDescription& device) {
@@ -58,6 +62,21 @@ absl::StatusOr<std::unique_ptr<Executable>> Executor::LoadKernel(const Graph& gr
                                                                  const WeightSource& weights) {
   PLAIT_ASSIGN_OR_RETURN(const Plan plan, CheckedKernelPlan(graph, kernel, device()));
   return LoadChecked(graph, plan, weights);
+}
+
+absl::Duration Executor::AwaitNearThreads(absl::Duration time_max, const std::stop_token& stop) {
+  const Stopwatch stopwatch;
+  double handover_us = ReadHandoverUs();
+  while (thread_distance_.IsFar(handover_us) && !stop.stop_requested()) {
+    if (stopwatch.elapsed_us() > absl::ToDoubleMicroseconds(time_max)) {
+      thread_distance_.TakeAsUsual(handover_us);
+      break;
+    }
+    // Hosts move what sleeps now and then more readily than what never does.
+    absl::SleepFor(kRestOfFarThreads);
+    handover_us = ReadHandoverUs();
+  }
+  return absl::Microseconds(stopwatch.elapsed_us());
 }
 
 void Executor::Anticipate(absl::Span<const LoneKernel> kernels, const std::stop_token& stop) {

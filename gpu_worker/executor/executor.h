@@ -9,7 +9,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "gpu_worker/executor/thread_distance.h"
 #include "optimizer/cost/yardsticks.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/kernels/kernel_catalog.h"
@@ -33,6 +35,7 @@
 //   sampled_products  some of a layer's results in float64, and as a serial fp32 sum has them
 //   hard_layers       inputs and weights that are hard for kernels in other numbers than fp32
 //   self_test         whether a device's kernels are right
+//   thread_distance   whether the device's threads are on cores near each other
 //   stopwatch         microseconds
 // Backends implement the interface in gpu_worker/backends; gpu_worker/process brings the tasks.
 namespace plait {
@@ -176,6 +179,18 @@ class Executor {
   // slower, and one alone is not. 0: unknown. REQUIRES: 1 <= width <= device().threads.
   virtual double ReadMultiplyAddRate(int /*width*/) { return 0; }
 
+  // What a cache line takes from one of the device's threads to the next, in microseconds, read
+  // within a millisecond. 0: unknown, as of a device without threads that share memory.
+  virtual double ReadHandoverUs() { return 0; }
+
+  // Whether the device's threads are farther from each other now than they were (ThreadDistance).
+  bool AreThreadsFar() { return thread_distance_.IsFar(ReadHandoverUs()); }
+
+  // Where they are, waits until they are not, which takes seconds, and returns how long that was.
+  // After `time_max` the machine counts as being so, and nobody waits before it was otherwise.
+  // A stop ends it.
+  absl::Duration AwaitNearThreads(absl::Duration time_max, const std::stop_token& stop);
+
   // Loads a graph by a plan. The executable must not outlive the executor.
   // Errors: InvalidArgument when CheckTypes or CheckPlan fails or the plan is for another device or
   // graph; NotFound for a weight that `weights` lacks; ResourceExhausted when memory does not
@@ -201,6 +216,10 @@ class Executor {
   // leaves some of them to be built when they are loaded.
   void Anticipate(absl::Span<const LoneKernel> kernels, const std::stop_token& stop);
 
+ protected:
+  explicit Executor(ThreadDistance thread_distance = ThreadDistance())
+      : thread_distance_(thread_distance) {}
+
  private:
   // Whatever LoadChecked would have to build, for graphs and plans that it will be given.
   virtual void AnticipateChecked(absl::Span<const std::pair<const Graph*, Plan>> /*kernels*/,
@@ -212,6 +231,8 @@ class Executor {
   virtual absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph,
                                                                   const Plan& plan,
                                                                   const WeightSource& weights) = 0;
+
+  ThreadDistance thread_distance_;
 };
 
 }  // namespace plait

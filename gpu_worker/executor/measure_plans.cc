@@ -65,9 +65,11 @@ class Measurement {
     return candidates_[turn % 2 == 0 ? i : candidates_.size() - 1 - i];
   }
 
+  double elapsed_us() const { return stopwatch_.elapsed_us() - waited_us_; }
+
   // The time that will have passed after so many further loads like those so far.
   double TimeAfter(int loads) const {
-    const double elapsed_us = stopwatch_.elapsed_us();
+    const double elapsed_us = this->elapsed_us();
     return elapsed_us + loads * elapsed_us / std::max(1, loads_);
   }
 
@@ -199,13 +201,15 @@ class Measurement {
     const size_t count = candidates_.size();
     // The least ones are divided among the least loads.
     const int rounds_least = (options_.rounds_min + loads_least() - 1) / loads_least();
-    const Stopwatch load_time;
+    const double begin_us = elapsed_us();
     const double share_us = time_max_us() / std::max(1, options_.loads);
     int rounds = 0;
     for (; rounds < std::max(options_.rounds, rounds_least); ++rounds) {
       const bool is_out_of_time =
-          stopwatch_.elapsed_us() > time_max_us() || load_time.elapsed_us() > share_us;
+          elapsed_us() > time_max_us() || elapsed_us() - begin_us > share_us;
       if (rounds >= rounds_least && is_out_of_time) break;
+      waited_us_ +=
+          absl::ToDoubleMicroseconds(executor_.AwaitNearThreads(options_.wait_max, options_.stop));
       for (size_t i = 0; i < count; ++i) {
         PLAIT_RETURN_IF_ERROR(CheckNotStopped(options_));
         // Every other round runs backwards: what one candidate leaves in the caches helps no other
@@ -244,6 +248,7 @@ class Measurement {
   const WeightSource& weights_;
   const MeasureOptions& options_;
   const Stopwatch stopwatch_;
+  double waited_us_ = 0;  // for threads to be near each other
   std::vector<MeasuredCandidate> candidates_;
   std::vector<std::vector<Tensor>> inputs_;  // random ones, then the given ones
   size_t first_given_ = 0;

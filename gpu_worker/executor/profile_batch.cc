@@ -15,7 +15,8 @@ namespace {
 constexpr double kConfirmedWithin = 0.05;
 
 KernelProfile Visit(Executor& executor, const LoneKernel& lone, const ProfileOptions& options,
-                    const Yardsticks& of_batch) {
+                    const Yardsticks& of_batch, const std::stop_token& stop) {
+  executor.AwaitNearThreads(options.wait_max, stop);
   // Whether there are so many threads is found when the kernel is loaded.
   const int width = std::clamp(lone.kernel.width, 1, executor.device().threads);
   Yardsticks before = of_batch;
@@ -24,6 +25,8 @@ KernelProfile Visit(Executor& executor, const LoneKernel& lone, const ProfileOpt
   Yardsticks after = of_batch;
   after.multiply_add_flops_per_us = executor.ReadMultiplyAddRate(width);
   measured.profile.yardsticks = YardsticksBetween(before, after);
+  // Threads that have parted meanwhile are not what they were.
+  if (executor.AreThreadsFar()) measured.profile.yardsticks.drift = 1;
   return measured;
 }
 
@@ -74,14 +77,15 @@ absl::StatusOr<std::vector<KernelProfile>> ProfileBatch(Executor& executor,
                                                         const ProfileOptions& options,
                                                         const std::stop_token& stop,
                                                         Yardsticks& reading) {
-  const ProfileOptions half = {.samples_max = options.samples_max / 2,
-                               .time_max = options.time_max / 2};
+  ProfileOptions half = options;
+  half.samples_max /= 2;
+  half.time_max /= 2;
   std::vector<VisitedKernel> visited(kernels.size());
   for (int visits = 0; visits < kVisitsMax; ++visits) {
     for (size_t i = 0; i < kernels.size(); ++i) {
       if (stop.stop_requested()) return absl::CancelledError("the task is not wanted any more");
       if (!IsWorthAVisit(visited[i], half)) continue;
-      AddVisit(Visit(executor, kernels[i], half, reading), reading, visited[i]);
+      AddVisit(Visit(executor, kernels[i], half, reading, stop), reading, visited[i]);
     }
   }
   const Yardsticks before = std::exchange(reading, executor.ReadYardsticks());
@@ -103,6 +107,7 @@ absl::StatusOr<std::vector<KernelProfile>> ProfileKernels(Executor& executor,
   std::vector<KernelProfile> profiles;
   if (kernels.empty()) return profiles;
   executor.Anticipate(kernels, stop);
+  executor.AwaitNearThreads(options.wait_max, stop);
   // The reading behind one batch is the one before the next.
   Yardsticks reading = executor.ReadYardsticks();
   for (size_t begin = 0; begin < kernels.size(); begin += kKernelsOfBatch) {

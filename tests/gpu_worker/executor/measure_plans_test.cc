@@ -1,5 +1,7 @@
 #include "gpu_worker/executor/measure_plans.h"
 
+#include <deque>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -212,9 +214,19 @@ class NotingExecutor : public Executor {
  public:
   explicit NotingExecutor(Executor& executor) : executor_(executor) {}
   const DeviceDescription& device() const override { return executor_.device(); }
+  double ReadHandoverUs() override {
+    if (handovers_us.empty()) return 0;
+    const double us = handovers_us.front();
+    handovers_us.pop_front();
+    repeats.push_back(us > 0.1 ? kFar : kNear);
+    return us;
+  }
 
+  static constexpr int kNear = -1;
+  static constexpr int kFar = -2;
+  std::deque<double> handovers_us;
   std::vector<int> loaded;
-  std::vector<int> repeats;
+  std::vector<int> repeats;  // and between them, what was read of the threads
 
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,
@@ -255,6 +267,21 @@ TEST_F(MeasurePlansTest, AShortPlanSettlesBeforeItIsTimed) {
   NotingExecutor noting(*executor_);
   ASSERT_TRUE(MeasurePlans(noting, candidates, NoWeights(), {.loads = 1, .rounds = 3}).ok());
   EXPECT_THAT(noting.repeats, ElementsAre(1, 1, 8, 3, 8, 3, 8, 3));
+}
+
+TEST_F(MeasurePlansTest, NoRoundBeginsWhileThreadsAreFarFromEachOther) {
+  const Graph graph =
+      ParseTyped("graph {\n  input %x: float32[4]\n  %y = Relu(%x)\n  output %y\n}");
+  const Plan plan = PlanOf(graph);
+  const CandidatePlan candidates[] = {{&graph, &plan}};
+  NotingExecutor noting(*executor_);
+  noting.handovers_us = {0.05, 0.2, 0.2, 0.05};
+  ASSERT_TRUE(MeasurePlans(noting, candidates, NoWeights(),
+                           {.loads = 1, .rounds = 3, .wait_max = absl::Seconds(30)})
+                  .ok());
+  constexpr int kNear = NotingExecutor::kNear;
+  constexpr int kFar = NotingExecutor::kFar;
+  EXPECT_THAT(noting.repeats, ElementsAre(1, 1, kNear, 8, 3, kFar, kFar, kNear, 8, 3, 8, 3));
 }
 
 class MeasureLoadsTest : public MeasurePlansTest {

@@ -54,7 +54,9 @@ class FakeExecutor : public Executor {
     widths.insert(width);
     return Next(multiply_add_rates_);
   }
+  double ReadHandoverUs() override { return last_handover_us_ = Next(handovers_us); }
 
+  std::deque<double> handovers_us = {0};
   double latency_us = 0;  // of every load, beside what tells it from the others
   int loads = 0;
   int readings = 0;
@@ -72,10 +74,12 @@ class FakeExecutor : public Executor {
                                                           const WeightSource&) override {
     ++loads;
     return std::make_unique<FakeExecutable>(latency_us + loads +
-                                            (loads == disturbed_load ? 1000 : 0));
+                                            (loads == disturbed_load ? 1000 : 0) +
+                                            (last_handover_us_ > 0.1 ? 1000 : 0));
   }
 
   DeviceDescription device_;
+  double last_handover_us_ = 0;
   std::deque<double> read_rates_;
   std::deque<double> multiply_add_rates_;
 };
@@ -184,6 +188,40 @@ TEST(ProfileKernelsTest, ADeviceWithoutYardsticksIsTakenToBeSteady) {
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   EXPECT_EQ(executor.loads, 2);
   EXPECT_EQ(profiles->front().profile.yardsticks.read_bytes_per_us, 0);
+}
+
+constexpr ProfileOptions kPatient = {.samples_max = 3, .wait_max = absl::Seconds(30)};
+
+// A host that moved one of a virtual machine's two processors had a model's best kernels take twice
+// their time for some seconds, and the job chose others.
+TEST(ProfileKernelsTest, WaitsForThreadsThatWereNearEachOther) {
+  FakeExecutor executor({100});
+  // Before the batch, and before and behind each visit.
+  executor.handovers_us = {0.05, 0.05, 0.05, 0.2, 0.2, 0.05};
+  const auto profiles = ProfileKernels(executor, Relus(2), kPatient);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(1, 2));
+}
+
+TEST(ProfileKernelsTest, AVisitInWhichThreadsPartedIsRepeated) {
+  FakeExecutor executor({100});
+  executor.handovers_us = {0.05, 0.05, 0.2, 0.05};
+  const auto profiles = ProfileKernels(executor, Relus(1), kPatient);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_EQ(executor.loads, 2);
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(2));
+}
+
+TEST(ProfileKernelsTest, ThreadsThatStayApartAreTakenAsTheyAre) {
+  FakeExecutor executor({100});
+  executor.handovers_us = {0.05, 0.2};
+  ProfileOptions options = kQuick;
+  options.wait_max = absl::Milliseconds(10);
+  const auto profiles = ProfileKernels(executor, Relus(2), options);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_EQ(executor.loads, 4);
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(1001, 1002));
+  EXPECT_EQ(profiles->front().profile.yardsticks.drift, 0);
 }
 
 TEST(ProfileKernelsTest, EndsWhenItIsAskedTo) {

@@ -9,6 +9,7 @@
 #include "gpu_worker/backends/cpu/onednn/open_onednn.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
 #include "gpu_worker/backends/cpu/run/device.h"
+#include "gpu_worker/backends/cpu/run/handover_time.h"
 #include "gpu_worker/backends/cpu/run/private_caches.h"
 #include "gpu_worker/backends/cpu/run/processor.h"
 #include "gpu_worker/backends/cpu/run/shared_team.h"
@@ -18,11 +19,19 @@
 namespace plait {
 namespace {
 
+// Of cores that the processor says share a cache, and which then are near each other; of others
+// there is nothing to say.
+double ExpectedHandoverUs(int threads) {
+  constexpr double kOnOneCacheUs = 0.05;
+  return DescribeProcessor().l3_threads >= threads ? kOnOneCacheUs : 0;
+}
+
 class CpuExecutor : public Executor {
  public:
   CpuExecutor(DeviceDescription device, std::shared_ptr<Team> team, std::unique_ptr<Onednn> onednn,
               const ExecutorOptions& options)
-      : device_(std::move(device)),
+      : Executor(ThreadDistance(ExpectedHandoverUs(device.threads))),
+        device_(std::move(device)),
         team_(std::move(team)),
         onednn_(std::move(onednn)),
         yardsticks_(team_.get()),
@@ -33,6 +42,7 @@ class CpuExecutor : public Executor {
   const DeviceDescription& device() const override { return device_; }
   Yardsticks ReadYardsticks() override { return yardsticks_.Read(); }
   double ReadMultiplyAddRate(int width) override { return yardsticks_.ReadMultiplyAdds(width); }
+  double ReadHandoverUs() override { return HandoverUs(*team_); }
 
  private:
   absl::StatusOr<std::unique_ptr<Executable>> LoadChecked(const Graph& graph, const Plan& plan,

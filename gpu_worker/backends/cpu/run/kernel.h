@@ -22,6 +22,7 @@
 //   device          what this machine's processor grants, and what times on it depend on
 //   processor       what the processor says of itself
 //   yardsticks      how fast the processor is now
+//   handover_time   how far its cores are from each other
 // The threads are in ../team. The families themselves are in ../kernels, one file each; what they
 // offer to the search is in
 // ../offers.

@@ -17,6 +17,11 @@
 namespace plait {
 namespace {
 
+struct Cache {
+  int64_t bytes = 0;
+  int threads = 0;  // that share it, at most; 0: unknown
+};
+
 #if defined(__x86_64__)
 // EAX, EBX, ECX and EDX of a leaf; zeros where the processor has no such leaf.
 std::array<uint32_t, 4> CpuidLeaf(uint32_t leaf, uint32_t subleaf = 0) {
@@ -79,10 +84,10 @@ uint32_t HashOfFeatures() {
   return static_cast<uint32_t>(builder.Finish().low);
 }
 
-// Of the cache of that level that holds data; 0 where there is none. By the processor's own words:
+// The cache of that level that holds data; zeros where there is none. By the processor's own words:
 // C libraries read them in ways of their own, in which a cache of eight cores may count eight times
 // or more, and plans would not survive another version. Intel and AMD have one form in two leaves.
-int64_t CacheBytes(uint32_t level) {
+Cache CacheOf(uint32_t level) {
   constexpr uint32_t kLeaves[] = {4, 0x8000001du};
   constexpr uint32_t kCachesMax = 16;
   constexpr uint32_t kInstructions = 2;
@@ -95,15 +100,16 @@ int64_t CacheBytes(uint32_t level) {
       const int64_t ways = (geometry >> 22) + 1;
       const int64_t partitions = (geometry >> 12 & 0x3ff) + 1;
       const int64_t line_bytes = (geometry & 0xfff) + 1;
-      return ways * partitions * line_bytes * (int64_t{sets} + 1);
+      return {ways * partitions * line_bytes * (int64_t{sets} + 1),
+              static_cast<int>(facts >> 14 & 0xfff) + 1};
     }
   }
-  return 0;
+  return {};
 }
 #else
-int64_t CacheBytes(uint32_t level) {
+Cache CacheOf(uint32_t level) {
   const int name = level == 2 ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL3_CACHE_SIZE;
-  return std::max<int64_t>(sysconf(name), 0);
+  return {.bytes = std::max<int64_t>(sysconf(name), 0)};
 }
 #endif
 
@@ -120,8 +126,10 @@ Processor DescribeProcessor() {
   processor.name = "unknown processor";
   processor.vendor = "unknown";
 #endif
-  processor.l2_bytes = CacheBytes(2);
-  processor.l3_bytes = CacheBytes(3);
+  processor.l2_bytes = CacheOf(2).bytes;
+  const Cache last = CacheOf(3);
+  processor.l3_bytes = last.bytes;
+  processor.l3_threads = last.threads;
   return processor;
 }
 

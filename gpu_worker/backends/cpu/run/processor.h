@@ -16,6 +16,7 @@ struct Processor {
   uint32_t features_hash = 0;  // of the bits that say which instructions there are
   int64_t l2_bytes = 0;        // of one core; 0: unknown
   int64_t l3_bytes = 0;        // of the part of the processor that the system sees; 0: unknown
+  int l3_threads = 0;          // hardware threads that share it, at most; 0: unknown
 
   friend bool operator==(const Processor&, const Processor&) = default;
 };
