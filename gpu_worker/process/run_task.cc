@@ -25,6 +25,12 @@ constexpr size_t kModelsKept = 2;
 constexpr int kLoadsMax = 100;
 constexpr int kRoundsMax = 10'000;
 constexpr int kInputsMax = 100;
+constexpr double kWaitSecondsMax = 60;
+
+// What is no number or negative is none.
+absl::Duration WaitMax(double seconds) {
+  return seconds > 0 ? absl::Seconds(std::min(seconds, kWaitSecondsMax)) : absl::ZeroDuration();
+}
 
 // A candidate of a task, parsed; `status` says why it could not be.
 struct ParsedCandidate {
@@ -134,6 +140,7 @@ absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::
   ProfileOptions options;
   options.samples_max = std::clamp(task.samples_min(), 1, wire::kProfileSamplesMax);
   if (task.seconds_max() > 0) options.time_max = absl::Seconds(task.seconds_max());
+  options.wait_max = WaitMax(task.wait_seconds_max());
   for (const worker::v1::KernelRequest& request : task.kernels()) {
     PLAIT_RETURN_IF_ERROR(CheckVersion(request));
   }
@@ -191,6 +198,7 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   options.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
   options.rounds_min = std::clamp(work.rounds_min(), 1, kRoundsMax);
   if (work.seconds_max() > 0) options.time_max = absl::Seconds(work.seconds_max());
+  options.wait_max = WaitMax(work.wait_seconds_max());
   options.random_inputs = std::clamp(work.inputs_count(), 1, kInputsMax);
   options.rel_error_max = work.tolerance();
   options.judges_rounding = work.judges_rounding();
@@ -212,6 +220,7 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::MeasureStepTimes(
   options.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
   options.rounds_min = std::clamp(work.rounds_min(), 1, kRoundsMax);
   if (work.seconds_max() > 0) options.time_max = absl::Seconds(work.seconds_max());
+  options.wait_max = WaitMax(work.wait_seconds_max());
   options.seed = work.seed();
   options.stop = stop;
   PLAIT_ASSIGN_OR_RETURN(const auto timed, TimeSteps(executor_, candidates, weights, options));
