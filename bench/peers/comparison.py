@@ -298,13 +298,14 @@ class Race:
         """Gives every participant one turn, in an order of the round's own: whoever comes behind
         one whose threads still spin loses by it, and so nobody always does."""
         rows, number = self.result.rows, len(self.result.rounds)
-        before = _multiply_adds(yardstick)
+        before, _ = _read(yardstick, wait_seconds=rounds.PARTED_WAIT_SECONDS)
         steal = machine.StealClock()
         for index in random.Random(number).sample(range(len(rows)), len(rows)):
             rows[index].turns.append(self._turn(rows[index], entrants[index]))
         share = steal.share()
-        readings = (before, _multiply_adds(yardstick))
-        reason = rounds.reason_to_drop(share, readings)
+        after, are_threads_far = _read(yardstick, wait_seconds=0)
+        readings = (before, after)
+        reason = rounds.reason_to_drop(share, readings, are_threads_far)
         self.result.rounds.append(Round(load, share, readings, reason))
 
     def _turn(self, row, entrant):
@@ -318,12 +319,15 @@ class Race:
             return None
 
 
-def _multiply_adds(yardstick):
-    field = "multiply_add_gflops"
+def _read(yardstick, wait_seconds):
+    """The rate of multiply-adds, and whether the processors are parted; None where unknown."""
+    rate, parted = "multiply_add_gflops", "are_threads_far"
     try:
-        return yardstick.ask({"command": "yardsticks"}, field)[field] if yardstick else None
+        request = {"command": "yardsticks", "wait_seconds": wait_seconds}
+        answer = yardstick.ask(request, rate) if yardstick else {}
     except ParticipantFailure:
-        return None
+        answer = {}
+    return answer.get(rate), answer.get(parted)
 
 
 def _worst_error(expected, actual):

@@ -15,9 +15,10 @@ plait-again is plait once more: what its ratio is away from 1 is noise. plait-se
 --runtimes names it, is plait.InferenceSession of the wheel that is installed beside the peers, from
 Python as they are.
 
-Rounds in which the host took more than 1 % of the processor time, or the multiply-add yardstick
-moved by more than 3 %, do not count; rounds are added until the 95 % interval of the better peer's
-time over plait's is within 3 % of its median, or there are --rounds-max.
+Rounds in which the host took more than 1 % of the processor time, the multiply-add yardstick moved
+by more than 3 % or the host parted the processors do not count; rounds are added until the 95 %
+interval of the better peer's time over plait's is within 3 % of its median, or there are
+--rounds-max.
 
 Columns: median, p10 and p95 over the runs (medians over the rounds); spread is (max - min) / median
 of the round medians; % peak is the model's flops by the median over the processor's fp32 peak; MiB

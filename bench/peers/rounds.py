@@ -6,21 +6,27 @@ import statistics
 # Fixed before anything is measured, so that no round is dropped for what it shows.
 STEAL_MAX = 0.01
 YARDSTICK_DRIFT_MAX = 0.03
+# How long a round is put off at most while the host has the processors on cores without a common
+# cache.
+PARTED_WAIT_SECONDS = 6
 # Rounds are added until the 95 % interval of the ratio is no wider than this to either side.
 HALF_WIDTH_WANTED = 0.03
 
 
-def reason_to_drop(steal, multiply_add_gflops):
+def reason_to_drop(steal, multiply_add_gflops, are_threads_far=None):
     """Why a round does not count, or None.
 
     `steal` is the share of processor time that the host took from this machine during the round;
-    the readings of the multiply-add yardstick are those before and after it. None: not known.
+    the readings of the multiply-add yardstick are those before and after it; `are_threads_far` says
+    whether the processors were parted then. None: not known.
     """
     if steal is not None and steal > STEAL_MAX:
         return f"the host took {steal:.1%} of the processor time"
     before, after = multiply_add_gflops
     if before and after and abs(after / before - 1) > YARDSTICK_DRIFT_MAX:
         return f"the yardstick moved by {after / before - 1:+.1%}"
+    if are_threads_far:
+        return "the host parted the processors"
     return None
 
 

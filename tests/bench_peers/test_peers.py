@@ -253,6 +253,8 @@ def test_rounds_are_dropped_for_the_machine_and_not_for_what_they_show():
     assert rounds.reason_to_drop(0.005, (400, 410)) is None
     assert "took 2.0%" in rounds.reason_to_drop(0.02, (400, 400))
     assert "moved by -5.0%" in rounds.reason_to_drop(0, (400, 380))
+    assert "parted" in rounds.reason_to_drop(0, (400, 400), are_threads_far=True)
+    assert rounds.reason_to_drop(0, (400, 400), are_threads_far=False) is None
     assert rounds.reason_to_drop(None, (None, None)) is None, "not known is not disturbed"
 
 
