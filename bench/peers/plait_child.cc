@@ -101,7 +101,8 @@ class PlaitChild {
   }
 
   absl::StatusOr<Json> ReadYardsticks(double wait_seconds) {
-    if (wait_seconds > 0) executor_->AwaitNearThreads(absl::Seconds(wait_seconds), {});
+    executor_->AllowWaits(absl::Seconds(wait_seconds));
+    if (wait_seconds > 0) executor_->AwaitNearThreads({});
     const bool are_threads_far = executor_->AreThreadsFar();
     const Yardsticks yardsticks = executor_->ReadYardsticks();
     return Json{{"multiply_add_gflops", yardsticks.multiply_add_flops_per_us / 1000},

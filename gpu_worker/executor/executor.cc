@@ -64,19 +64,17 @@ absl::StatusOr<std::unique_ptr<Executable>> Executor::LoadKernel(const Graph& gr
   return LoadChecked(graph, plan, weights);
 }
 
-absl::Duration Executor::AwaitNearThreads(absl::Duration time_max, const std::stop_token& stop) {
+void Executor::AwaitNearThreads(const std::stop_token& stop) {
   const Stopwatch stopwatch;
-  double handover_us = ReadHandoverUs();
-  while (thread_distance_.IsFar(handover_us) && !stop.stop_requested()) {
-    if (stopwatch.elapsed_us() > absl::ToDoubleMicroseconds(time_max)) {
-      thread_distance_.TakeAsUsual(handover_us);
-      break;
-    }
+  const absl::Duration allowed = wait_left_;
+  for (double handover_us = ReadHandoverUs(); thread_distance_.IsFar(handover_us);
+       handover_us = ReadHandoverUs()) {
+    if (stop.stop_requested()) return;
+    if (wait_left_ <= absl::ZeroDuration()) return thread_distance_.TakeAsUsual(handover_us);
     // Hosts move what sleeps now and then more readily than what never does.
     absl::SleepFor(kRestOfFarThreads);
-    handover_us = ReadHandoverUs();
+    wait_left_ = allowed - absl::Microseconds(stopwatch.elapsed_us());
   }
-  return absl::Microseconds(stopwatch.elapsed_us());
 }
 
 void Executor::Anticipate(absl::Span<const LoneKernel> kernels, const std::stop_token& stop) {

@@ -186,10 +186,13 @@ class Executor {
   // Whether the device's threads are farther from each other now than they were (ThreadDistance).
   bool AreThreadsFar() { return thread_distance_.IsFar(ReadHandoverUs()); }
 
-  // Where they are, waits until they are not, which takes seconds, and returns how long that was.
-  // After `time_max` the machine counts as being so, and nobody waits before it was otherwise.
-  // A stop ends it.
-  absl::Duration AwaitNearThreads(absl::Duration time_max, const std::stop_token& stop);
+  // Where they are, waits until they are not, which takes seconds, or for as long as is allowed:
+  // then the machine counts as being so, and nobody waits before it was otherwise. A stop ends it.
+  void AwaitNearThreads(const std::stop_token& stop);
+
+  // How long AwaitNearThreads may wait from now on, all calls together; at first not at all.
+  void AllowWaits(absl::Duration time_max) { wait_left_ = time_max; }
+  absl::Duration wait_left() const { return wait_left_; }
 
   // Loads a graph by a plan. The executable must not outlive the executor.
   // Errors: InvalidArgument when CheckTypes or CheckPlan fails or the plan is for another device or
@@ -233,6 +236,7 @@ class Executor {
                                                                   const WeightSource& weights) = 0;
 
   ThreadDistance thread_distance_;
+  absl::Duration wait_left_;
 };
 
 }  // namespace plait

@@ -208,8 +208,7 @@ class Measurement {
       const bool is_out_of_time =
           elapsed_us() > time_max_us() || elapsed_us() - begin_us > share_us;
       if (rounds >= rounds_least && is_out_of_time) break;
-      waited_us_ +=
-          absl::ToDoubleMicroseconds(executor_.AwaitNearThreads(options_.wait_max, options_.stop));
+      AwaitNearThreads();
       for (size_t i = 0; i < count; ++i) {
         PLAIT_RETURN_IF_ERROR(CheckNotStopped(options_));
         // Every other round runs backwards: what one candidate leaves in the caches helps no other
@@ -223,6 +222,13 @@ class Measurement {
       candidate.measurement.load_rounds.push_back(rounds);
     }
     return absl::OkStatus();
+  }
+
+  // That is no part of the time that the rounds may take.
+  void AwaitNearThreads() {
+    const absl::Duration before = executor_.wait_left();
+    executor_.AwaitNearThreads(options_.stop);
+    waited_us_ += absl::ToDoubleMicroseconds(before - executor_.wait_left());
   }
 
   absl::Status TimeRound(MeasuredCandidate& candidate) {
@@ -248,7 +254,7 @@ class Measurement {
   const WeightSource& weights_;
   const MeasureOptions& options_;
   const Stopwatch stopwatch_;
-  double waited_us_ = 0;  // for threads to be near each other
+  double waited_us_ = 0;
   std::vector<MeasuredCandidate> candidates_;
   std::vector<std::vector<Tensor>> inputs_;  // random ones, then the given ones
   size_t first_given_ = 0;

@@ -26,9 +26,6 @@ struct MeasureOptions {
   int rounds_min = 3;  // of all loads together, whatever the time
   // No round and no load is started after this time, but for the least ones. Loads share it.
   absl::Duration time_max = absl::Seconds(30);
-  // How long to wait, at most and beside `time_max`, before rounds whose threads would be far from
-  // each other (AwaitNearThreads).
-  absl::Duration wait_max = absl::ZeroDuration();
   int random_inputs = 3;        // on which outputs are compared; at least 1
   double rel_error_max = 1e-4;  // see OutputComparer
   // What differs by more, but may be rounding, is compared with exact outputs, together with the

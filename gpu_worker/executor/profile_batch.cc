@@ -16,7 +16,7 @@ constexpr double kConfirmedWithin = 0.05;
 
 KernelProfile Visit(Executor& executor, const LoneKernel& lone, const ProfileOptions& options,
                     const Yardsticks& of_batch, const std::stop_token& stop) {
-  executor.AwaitNearThreads(options.wait_max, stop);
+  executor.AwaitNearThreads(stop);
   // Whether there are so many threads is found when the kernel is loaded.
   const int width = std::clamp(lone.kernel.width, 1, executor.device().threads);
   Yardsticks before = of_batch;
@@ -77,9 +77,8 @@ absl::StatusOr<std::vector<KernelProfile>> ProfileBatch(Executor& executor,
                                                         const ProfileOptions& options,
                                                         const std::stop_token& stop,
                                                         Yardsticks& reading) {
-  ProfileOptions half = options;
-  half.samples_max /= 2;
-  half.time_max /= 2;
+  const ProfileOptions half = {.samples_max = options.samples_max / 2,
+                               .time_max = options.time_max / 2};
   std::vector<VisitedKernel> visited(kernels.size());
   for (int visits = 0; visits < kVisitsMax; ++visits) {
     for (size_t i = 0; i < kernels.size(); ++i) {
@@ -107,7 +106,7 @@ absl::StatusOr<std::vector<KernelProfile>> ProfileKernels(Executor& executor,
   std::vector<KernelProfile> profiles;
   if (kernels.empty()) return profiles;
   executor.Anticipate(kernels, stop);
-  executor.AwaitNearThreads(options.wait_max, stop);
+  executor.AwaitNearThreads(stop);
   // The reading behind one batch is the one before the next.
   Yardsticks reading = executor.ReadYardsticks();
   for (size_t begin = 0; begin < kernels.size(); begin += kKernelsOfBatch) {

@@ -24,8 +24,8 @@ inline constexpr int kVisitsMax = 4;
 // which they moved by no more than kYardstickDriftMax, or of all where there is none, the one
 // counts that is the fastest beside them (ScaledToPresent): one that fell into a moment in which
 // the device was not all ours is slower. A profile has the multiply-adds of its visit, and their
-// drift, and the reads of its batch. No visit begins while threads are far from each other, for as
-// long as `options` waits for them; behind one at whose end they are the drift is 1.
+// drift, and the reads of its batch. No visit begins while threads are far from each other
+// (AwaitNearThreads); behind one at whose end they are the drift is 1.
 // Errors: Cancelled when a stop is requested; it is looked for between kernels.
 absl::StatusOr<std::vector<KernelProfile>> ProfileKernels(Executor& executor,
                                                           absl::Span<const LoneKernel> kernels,

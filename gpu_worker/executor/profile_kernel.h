@@ -16,8 +16,6 @@ struct ProfileOptions {
   // No sample is started after this time, but for the first three; a kernel that takes longer than
   // this for one run gets one sample.
   absl::Duration time_max = absl::Milliseconds(200);
-  // How long to wait, at most, for threads that are far from each other (AwaitNearThreads).
-  absl::Duration wait_max = absl::ZeroDuration();
 };
 
 // A kernel's time, or why there is none.

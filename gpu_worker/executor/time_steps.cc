@@ -39,11 +39,12 @@ class StepTiming {
       plan.status = Load(plan);
     }
     const Stopwatch stopwatch;
-    absl::Duration waited;
+    const absl::Duration wait_allowed = executor_.wait_left();
     for (int round = 0; round < std::max(options_.rounds, options_.rounds_min); ++round) {
+      const absl::Duration waited = wait_allowed - executor_.wait_left();
       const bool is_late = absl::Microseconds(stopwatch.elapsed_us()) - waited > options_.time_max;
       if (round >= options_.rounds_min && is_late) break;
-      waited += executor_.AwaitNearThreads(options_.wait_max, options_.stop);
+      executor_.AwaitNearThreads(options_.stop);
       for (size_t i = 0; i < plans_.size(); ++i) {
         PLAIT_RETURN_IF_ERROR(CheckNotStopped());
         TimedPlan& plan = plans_[round % 2 == 0 ? i : plans_.size() - 1 - i];

@@ -17,9 +17,8 @@ struct StepTimesOptions {
   int rounds_min = 3;  // whatever the time
   // No round is started after this time, but for the least ones.
   absl::Duration time_max = absl::Seconds(10);
-  absl::Duration wait_max = absl::ZeroDuration();  // as that of MeasureOptions
-  uint64_t seed = 1;                               // of the input, which is random
-  std::stop_token stop;                            // asked between two runs
+  uint64_t seed = 1;     // of the input, which is random
+  std::stop_token stop;  // asked between two runs
 };
 
 // Times every step of the plans in its place (Executable::TimeSteps). All plans are loaded at the

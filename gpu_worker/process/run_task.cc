@@ -106,6 +106,9 @@ void SetError(const absl::Status& status, worker::v1::TaskResult& result) {
 
 worker::v1::TaskResult TaskRunner::Run(const worker::v1::Task& task, std::stop_token stop) {
   worker::v1::TaskResult result;
+  const absl::Duration wait_max = WaitMax(task.has_profile() ? task.profile().wait_seconds_max()
+                                                             : task.measure().wait_seconds_max());
+  executor_.AllowWaits(wait_max);
   if (task.has_profile()) {
     absl::StatusOr<worker::v1::ProfileResult> profiled = Profile(task.profile(), stop);
     if (profiled.ok()) {
@@ -124,6 +127,7 @@ worker::v1::TaskResult TaskRunner::Run(const worker::v1::Task& task, std::stop_t
     SetError(absl::UnimplementedError("the task is of a kind that this worker does not know"),
              result);
   }
+  result.set_waited_seconds(absl::ToDoubleSeconds(wait_max - executor_.wait_left()));
   return result;
 }
 
@@ -140,7 +144,6 @@ absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::
   ProfileOptions options;
   options.samples_max = std::clamp(task.samples_min(), 1, wire::kProfileSamplesMax);
   if (task.seconds_max() > 0) options.time_max = absl::Seconds(task.seconds_max());
-  options.wait_max = WaitMax(task.wait_seconds_max());
   for (const worker::v1::KernelRequest& request : task.kernels()) {
     PLAIT_RETURN_IF_ERROR(CheckVersion(request));
   }
@@ -198,7 +201,6 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::Measure(const worker::v1::
   options.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
   options.rounds_min = std::clamp(work.rounds_min(), 1, kRoundsMax);
   if (work.seconds_max() > 0) options.time_max = absl::Seconds(work.seconds_max());
-  options.wait_max = WaitMax(work.wait_seconds_max());
   options.random_inputs = std::clamp(work.inputs_count(), 1, kInputsMax);
   options.rel_error_max = work.tolerance();
   options.judges_rounding = work.judges_rounding();
@@ -220,7 +222,6 @@ absl::StatusOr<worker::v1::MeasureResult> TaskRunner::MeasureStepTimes(
   options.rounds = std::clamp(work.rounds(), 1, kRoundsMax);
   options.rounds_min = std::clamp(work.rounds_min(), 1, kRoundsMax);
   if (work.seconds_max() > 0) options.time_max = absl::Seconds(work.seconds_max());
-  options.wait_max = WaitMax(work.wait_seconds_max());
   options.seed = work.seed();
   options.stop = stop;
   PLAIT_ASSIGN_OR_RETURN(const auto timed, TimeSteps(executor_, candidates, weights, options));

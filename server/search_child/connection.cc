@@ -1,5 +1,6 @@
 #include "server/search_child/connection.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <sys/socket.h>
@@ -35,6 +36,7 @@ absl::StatusOr<worker::v1::TaskResult> ChildConnection::Profile(worker::v1::Prof
   internal::ChildMessage message;
   const int64_t number = NextNumber();
   message.mutable_profile_request()->set_request_number(number);
+  task.set_wait_seconds_max(WaitSecondsMax());
   *message.mutable_profile_request()->mutable_task() = std::move(task);
   PLAIT_RETURN_IF_ERROR(Send(message));
   return AwaitReply(number);
@@ -44,6 +46,7 @@ absl::StatusOr<worker::v1::TaskResult> ChildConnection::Measure(worker::v1::Meas
   internal::ChildMessage message;
   const int64_t number = NextNumber();
   message.mutable_measure_request()->set_request_number(number);
+  task.set_wait_seconds_max(WaitSecondsMax());
   *message.mutable_measure_request()->mutable_task() = std::move(task);
   PLAIT_RETURN_IF_ERROR(Send(message));
   return AwaitReply(number);
@@ -74,7 +77,7 @@ absl::StatusOr<absl::Duration> ChildConnection::StoppedTime() {
   };
   mutex_.Await(absl::Condition(&is_over));
   if (!stopped_time_.has_value()) return absl::UnavailableError("the daemon is gone");
-  return *stopped_time_;
+  return *stopped_time_ + waited_;
 }
 
 void ChildConnection::Listen() {
@@ -116,8 +119,28 @@ absl::StatusOr<worker::v1::TaskResult> ChildConnection::AwaitReply(int64_t numbe
   if (found == replies_.end()) return absl::UnavailableError("the daemon is gone");
   worker::v1::TaskResult result = std::move(found->second);
   replies_.erase(found);
+  NoteWait(result.waited_seconds());
   if (result.has_error()) return wire::StatusOfTask(result.error());
   return result;
+}
+
+void ChildConnection::AllowWaits(absl::Duration of_task, absl::Duration of_all) {
+  absl::MutexLock lock(&mutex_);
+  task_wait_max_ = of_task;
+  wait_left_ = of_all;
+}
+
+double ChildConnection::WaitSecondsMax() {
+  absl::MutexLock lock(&mutex_);
+  return absl::ToDoubleSeconds(std::min(wait_left_, task_wait_max_));
+}
+
+// A worker may say anything, also what is no number: no more counts than it was allowed.
+void ChildConnection::NoteWait(double seconds) {
+  if (!(seconds > 0)) return;
+  const absl::Duration waited = std::min(absl::Seconds(seconds), wait_left_);
+  wait_left_ -= waited;
+  waited_ += waited;
 }
 
 int64_t ChildConnection::NextNumber() {

@@ -49,7 +49,12 @@ class ChildConnection {
   absl::StatusOr<worker::v1::TaskResult> MeasureModels(const std::string& runtime,
                                                        worker::v1::MeasureModelsTask task);
 
-  // How long other jobs have held this one up: it was stopped, or its device measured for them.
+  // How long one task may wait for a device whose threads are far from each other, and all of them
+  // together; at first not at all.
+  void AllowWaits(absl::Duration of_task, absl::Duration of_all);
+
+  // How long others have held this job up: it was stopped, its device measured for other jobs or
+  // was waited for.
   // Errors: Unavailable when the daemon is gone. REQUIRES: called on one thread at a time.
   absl::StatusOr<absl::Duration> StoppedTime();
 
@@ -66,6 +71,9 @@ class ChildConnection {
   absl::StatusOr<worker::v1::TaskResult> AwaitReply(int64_t number);
   // Never the same twice, on any thread.
   int64_t NextNumber();
+  // How long the next task may wait.
+  double WaitSecondsMax();
+  void NoteWait(double seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const int socket_;
   FrameReader reader_{kParentMessageParsedBytesMax};  // used by one thread at a time
@@ -74,6 +82,9 @@ class ChildConnection {
   absl::Mutex mutex_;
   bool disconnected_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Duration task_wait_max_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration wait_left_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration waited_ ABSL_GUARDED_BY(mutex_);
   // That have come and were not taken yet, by the question's number.
   std::map<int64_t, worker::v1::TaskResult> replies_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Duration> stopped_time_ ABSL_GUARDED_BY(mutex_);

@@ -84,7 +84,6 @@ absl::Status RemoteProfiler::MeasureBatch(absl::Span<const ProfileRequest> reque
   worker::v1::ProfileTask task;
   task.set_samples_min(kKernelSamples);
   task.set_seconds_max(kKernelSecondsMax);
-  task.set_wait_seconds_max(absl::ToDoubleSeconds(wait_max_));
   for (const ProfileRequest& request : requests) {
     *task.add_kernels() = wire::KernelRequestToProto(request.key);
   }
@@ -113,7 +112,6 @@ absl::StatusOr<std::vector<CandidateMeasurement>> RemoteVerifier::Verify(
   task.set_rounds(batch.rounds);
   task.set_rounds_min(batch.rounds_min);
   task.set_seconds_max(batch.seconds_max);
-  task.set_wait_seconds_max(absl::ToDoubleSeconds(options_.wait_max));
   task.set_seed(options_.seed);
   task.set_inputs_count(batch.random_inputs);
   task.set_tolerance(options_.tolerance);
@@ -166,7 +164,6 @@ absl::StatusOr<std::vector<std::vector<double>>> RemoteVerifier::TimeSteps(
   task.set_rounds(batch.rounds);
   task.set_rounds_min(batch.rounds_min);
   task.set_seconds_max(batch.seconds_max);
-  task.set_wait_seconds_max(absl::ToDoubleSeconds(options_.wait_max));
   task.set_seed(options_.seed);
   for (const PlanCandidate& candidate : candidates) {
     PLAIT_ASSIGN_OR_RETURN(*task.add_candidates(), CandidateToProto(candidate));

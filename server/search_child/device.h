@@ -37,9 +37,9 @@ class ElapsedSum {
 // times of a batch are stored even when the search dies afterwards.
 class RemoteProfiler : public Profiler {
  public:
-  // What is passed must outlive the profiler. `wait_max`: see ProfileTask.
-  RemoteProfiler(ChildConnection& connection, Clock& clock, absl::Duration wait_max)
-      : connection_(connection), clock_(clock), wait_max_(wait_max) {}
+  // What is passed must outlive the profiler.
+  RemoteProfiler(ChildConnection& connection, Clock& clock)
+      : connection_(connection), clock_(clock) {}
 
   // Errors: those of ChildConnection::Profile; Internal for an answer about another number of
   // kernels.
@@ -64,7 +64,6 @@ class RemoteProfiler : public Profiler {
 
   ChildConnection& connection_;
   Clock& clock_;
-  const absl::Duration wait_max_;
   absl::Duration elapsed_;
   std::vector<std::string> failures_;
 };
@@ -83,7 +82,6 @@ class RemoteVerifier : public Verifier {
     double tolerance = 0;          // the largest relative error that counts as equal
     bool judges_rounding = false;  // see MeasureTask
     InputSets input_sets;          // the job's, checked: on which outputs are compared, too
-    absl::Duration wait_max;       // see MeasureTask
   };
 
   // What is passed must outlive the verifier.

@@ -53,4 +53,12 @@ double BudgetShare(absl::Span<const double> plan_seconds, size_t number) {
   return left.front() / std::accumulate(left.begin(), left.end(), 0.0);
 }
 
+absl::Duration TaskWaitMax(const internal::Start& start) {
+  constexpr absl::Duration kUsual = absl::Seconds(10);
+  const absl::Duration task_time_max = absl::Seconds(start.task_seconds_max());
+  return task_time_max > absl::ZeroDuration() ? std::min(kUsual, task_time_max / 8) : kUsual;
+}
+
+absl::Duration JobWaitMax(double budget_seconds) { return absl::Seconds(budget_seconds / 3); }
+
 }  // namespace plait

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "optimizer/onnx/bind.h"
 #include "plait/internal/search_child.pb.h"
@@ -27,5 +28,10 @@ double JobBudgetSeconds(const internal::Start& start, absl::Span<const double> p
 // The part of what is left of a budget that belongs to plan `number`, with none of those before it
 // to be made: in proportion to its seconds. Pure.
 double BudgetShare(absl::Span<const double> plan_seconds, size_t number);
+
+// How long one task, and all of a job of so many seconds, may wait for a device whose threads are
+// far from each other: hosts bring them back within some seconds, or never. Pure.
+absl::Duration TaskWaitMax(const internal::Start& start);
+absl::Duration JobWaitMax(double budget_seconds);
 
 }  // namespace plait

@@ -21,23 +21,13 @@ namespace {
 // fp32 sums in another order differ by this much, relative to the largest output, at most.
 constexpr double kStrictTolerance = 1e-4;
 
-// How long a task may wait for the device's threads to be near each other: that passes within some
-// seconds, or may take for ever. A small part of what there is, since it may happen again.
-absl::Duration WaitMax(const MeasurementRequest& request, Clock& clock) {
-  absl::Duration wait_max = std::min(absl::Seconds(6), (request.end - clock.Monotonic()) / 8);
-  const absl::Duration task_time_max = absl::Seconds(request.start.task_seconds_max());
-  if (task_time_max > absl::ZeroDuration()) wait_max = std::min(wait_max, task_time_max / 8);
-  return std::max(wait_max, absl::ZeroDuration());
-}
-
-RemoteVerifier::Options VerifierOptions(const MeasurementRequest& request, Clock& clock) {
+RemoteVerifier::Options VerifierOptions(const MeasurementRequest& request) {
   const v1::OptimizeOptions& options = request.start.options();
   return {.seed = options.seed(),
           .tolerance = ToleranceOf(options),
           // A limit that somebody names is meant.
           .judges_rounding = options.max_rel_error() == 0,
-          .input_sets = request.has_input_sets ? options.input_sets() : InputSets(),
-          .wait_max = WaitMax(request, clock)};
+          .input_sets = request.has_input_sets ? options.input_sets() : InputSets()};
 }
 
 // Of the time that a task may take: a prediction is not exact, and a task that is ended was for
@@ -106,8 +96,8 @@ class TimeBudget : public Budget {
 class DeviceSource : public MeasurementSource {
  public:
   DeviceSource(const MeasurementRequest& request, ChildConnection& connection, Clock& clock)
-      : profiler_(connection, clock, WaitMax(request, clock)),
-        verifier_(connection, clock, VerifierOptions(request, clock)),
+      : profiler_(connection, clock),
+        verifier_(connection, clock, VerifierOptions(request)),
         budget_(clock, request.end, absl::Seconds(request.start.task_seconds_max()), connection) {}
 
   Profiler& profiler() override { return profiler_; }
@@ -139,7 +129,7 @@ class DescribedSource : public MeasurementSource {
   DescribedSource(const MeasurementRequest& request, Devices devices, ChildConnection& connection,
                   Clock& clock)
       : profiler_(devices.described),
-        worker_(connection, clock, VerifierOptions(request, clock)),
+        worker_(connection, clock, VerifierOptions(request)),
         verifier_(std::move(devices.comparing), std::move(devices.catalog),
                   request.start.engine_version(), worker_),
         budget_(clock, request.end, absl::Seconds(request.start.task_seconds_max()), connection) {}
@@ -148,7 +138,7 @@ class DescribedSource : public MeasurementSource {
   DescribedSource(const MeasurementRequest& request, const DescribedDevice& described,
                   ChildConnection& connection, Clock& clock)
       : profiler_(described),
-        worker_(connection, clock, VerifierOptions(request, clock)),
+        worker_(connection, clock, VerifierOptions(request)),
         verifier_(worker_),
         budget_(clock, request.end, absl::Seconds(request.start.task_seconds_max()), connection) {}
 

@@ -52,6 +52,10 @@ namespace {
 constexpr double kLoadEffectShare = 1.0 / 6;
 // What runtimes may take of what a search has left, in the times that were kept back for them.
 constexpr double kRuntimesStretch = 3;
+// What waiting for threads to be near each other may add to the budget, all in all and for one
+// task.
+constexpr double kWaitShare = 1.0 / 3;
+constexpr absl::Duration kTaskWaitMax = absl::Seconds(10);
 // More budget would not help: the operator says how long a task may take.
 constexpr char kTaskWarning[] =
     "measuring a candidate beside the original takes longer than this server allows one task "
@@ -82,6 +86,7 @@ class ChildSearch {
     const absl::Duration import_time = clock_.Monotonic() - began_;
     plan_seconds_ = PlanSeconds(*model, bound->graph, targets_);
     budget_seconds_ = JobBudgetSeconds(start_, plan_seconds_);
+    connection_.AllowWaits(TaskWaitMax(start_), JobWaitMax(budget_seconds_));
     progress.set_end(began_ + absl::Seconds(budget_seconds_));
     measured_end_ = began_ + absl::Seconds(budget_seconds_) -
                     (body_ == Body::kOriginal ? 0.5 : 2.0) * import_time;

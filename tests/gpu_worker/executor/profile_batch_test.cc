@@ -190,15 +190,14 @@ TEST(ProfileKernelsTest, ADeviceWithoutYardsticksIsTakenToBeSteady) {
   EXPECT_EQ(profiles->front().profile.yardsticks.read_bytes_per_us, 0);
 }
 
-constexpr ProfileOptions kPatient = {.samples_max = 3, .wait_max = absl::Seconds(30)};
-
 // A host that moved one of a virtual machine's two processors had a model's best kernels take twice
 // their time for some seconds, and the job chose others.
 TEST(ProfileKernelsTest, WaitsForThreadsThatWereNearEachOther) {
   FakeExecutor executor({100});
   // Before the batch, and before and behind each visit.
   executor.handovers_us = {0.05, 0.05, 0.05, 0.2, 0.2, 0.05};
-  const auto profiles = ProfileKernels(executor, Relus(2), kPatient);
+  executor.AllowWaits(absl::Seconds(30));
+  const auto profiles = ProfileKernels(executor, Relus(2), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(1, 2));
 }
@@ -206,7 +205,8 @@ TEST(ProfileKernelsTest, WaitsForThreadsThatWereNearEachOther) {
 TEST(ProfileKernelsTest, AVisitInWhichThreadsPartedIsRepeated) {
   FakeExecutor executor({100});
   executor.handovers_us = {0.05, 0.05, 0.2, 0.05};
-  const auto profiles = ProfileKernels(executor, Relus(1), kPatient);
+  executor.AllowWaits(absl::Seconds(30));
+  const auto profiles = ProfileKernels(executor, Relus(1), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   EXPECT_EQ(executor.loads, 2);
   EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(2));
@@ -215,13 +215,13 @@ TEST(ProfileKernelsTest, AVisitInWhichThreadsPartedIsRepeated) {
 TEST(ProfileKernelsTest, ThreadsThatStayApartAreTakenAsTheyAre) {
   FakeExecutor executor({100});
   executor.handovers_us = {0.05, 0.2};
-  ProfileOptions options = kQuick;
-  options.wait_max = absl::Milliseconds(10);
-  const auto profiles = ProfileKernels(executor, Relus(2), options);
+  executor.AllowWaits(absl::Milliseconds(10));
+  const auto profiles = ProfileKernels(executor, Relus(2), kQuick);
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   EXPECT_EQ(executor.loads, 4);
   EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(1001, 1002));
   EXPECT_EQ(profiles->front().profile.yardsticks.drift, 0);
+  EXPECT_LE(executor.wait_left(), absl::ZeroDuration());
 }
 
 TEST(ProfileKernelsTest, EndsWhenItIsAskedTo) {

@@ -1,5 +1,6 @@
 #include "server/search_child/measurement_source.h"
 
+#include <cmath>
 #include <functional>
 #include <thread>
 
@@ -89,6 +90,18 @@ class MeasurementSourceTest : public testing::Test {
     message.mutable_profile_reply()->set_request_number(1);
     *message.mutable_profile_reply()->mutable_result()->mutable_profile()->add_profiles() = profile;
     Say(message);
+  }
+
+  // How long the next task may wait, whose worker then says that it has waited so long.
+  double WaitAllowedToTask(int64_t number, MeasurementSource& source, double waited_seconds) {
+    internal::ParentMessage message;
+    message.mutable_profile_reply()->set_request_number(number);
+    worker::v1::TaskResult& result = *message.mutable_profile_reply()->mutable_result();
+    result.mutable_profile()->add_profiles();
+    result.set_waited_seconds(waited_seconds);
+    Say(message);
+    EXPECT_TRUE(source.profiler().Measure({{SampleKey()}}).ok());
+    return HearQuestion().profile_request().task().wait_seconds_max();
   }
 
   // What the source says of the first step's error when the worker has measured that.
@@ -214,6 +227,21 @@ TEST_F(MeasurementSourceTest, TimeThatOthersTookIsNotOfTheBudget) {
   EXPECT_TRUE(AllowsWhenStoppedFor(absl::Seconds(21), **source, 3));
   clock_.Advance(absl::Seconds(1));
   EXPECT_FALSE(AllowsWhenStoppedFor(absl::Seconds(21), **source, 4));
+}
+
+TEST_F(MeasurementSourceTest, TimeInWhichTheDeviceWasWaitedForIsNotOfTheBudget) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  connection_->AllowWaits(absl::Seconds(15), absl::Seconds(20));
+  EXPECT_EQ(WaitAllowedToTask(1, **source, 12), 15);
+  EXPECT_EQ(WaitAllowedToTask(2, **source, std::nan("")), 8);
+  EXPECT_EQ(WaitAllowedToTask(3, **source, 100), 8) << "a worker waits no longer than it may";
+  EXPECT_EQ(WaitAllowedToTask(4, **source, 0), 0);
+  EXPECT_TRUE((*source)->budget().Allows(0));
+  clock_.Advance(absl::Seconds(79));
+  EXPECT_TRUE(AllowsWhenStoppedFor(absl::ZeroDuration(), **source, 1));
+  clock_.Advance(absl::Seconds(1));
+  EXPECT_FALSE(AllowsWhenStoppedFor(absl::ZeroDuration(), **source, 2));
 }
 
 TEST_F(MeasurementSourceTest, TheBudgetEndsWithTheDaemon) {
