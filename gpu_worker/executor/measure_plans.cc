@@ -65,7 +65,11 @@ class Measurement {
     return candidates_[turn % 2 == 0 ? i : candidates_.size() - 1 - i];
   }
 
-  double elapsed_us() const { return stopwatch_.elapsed_us() - waited_us_; }
+  // Without what the executor has waited for.
+  double elapsed_us() const {
+    const absl::Duration waited = wait_allowed_ - executor_.wait_left();
+    return stopwatch_.elapsed_us() - absl::ToDoubleMicroseconds(waited);
+  }
 
   // The time that will have passed after so many further loads like those so far.
   double TimeAfter(int loads) const {
@@ -208,7 +212,7 @@ class Measurement {
       const bool is_out_of_time =
           elapsed_us() > time_max_us() || elapsed_us() - begin_us > share_us;
       if (rounds >= rounds_least && is_out_of_time) break;
-      AwaitNearThreads();
+      executor_.AwaitNearThreads(options_.stop);
       for (size_t i = 0; i < count; ++i) {
         PLAIT_RETURN_IF_ERROR(CheckNotStopped(options_));
         // Every other round runs backwards: what one candidate leaves in the caches helps no other
@@ -222,13 +226,6 @@ class Measurement {
       candidate.measurement.load_rounds.push_back(rounds);
     }
     return absl::OkStatus();
-  }
-
-  // That is no part of the time that the rounds may take.
-  void AwaitNearThreads() {
-    const absl::Duration before = executor_.wait_left();
-    executor_.AwaitNearThreads(options_.stop);
-    waited_us_ += absl::ToDoubleMicroseconds(before - executor_.wait_left());
   }
 
   absl::Status TimeRound(MeasuredCandidate& candidate) {
@@ -254,7 +251,7 @@ class Measurement {
   const WeightSource& weights_;
   const MeasureOptions& options_;
   const Stopwatch stopwatch_;
-  double waited_us_ = 0;
+  const absl::Duration wait_allowed_ = executor_.wait_left();
   std::vector<MeasuredCandidate> candidates_;
   std::vector<std::vector<Tensor>> inputs_;  // random ones, then the given ones
   size_t first_given_ = 0;

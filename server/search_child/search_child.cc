@@ -52,10 +52,6 @@ namespace {
 constexpr double kLoadEffectShare = 1.0 / 6;
 // What runtimes may take of what a search has left, in the times that were kept back for them.
 constexpr double kRuntimesStretch = 3;
-// What waiting for threads to be near each other may add to the budget, all in all and for one
-// task.
-constexpr double kWaitShare = 1.0 / 3;
-constexpr absl::Duration kTaskWaitMax = absl::Seconds(10);
 // More budget would not help: the operator says how long a task may take.
 constexpr char kTaskWarning[] =
     "measuring a candidate beside the original takes longer than this server allows one task "

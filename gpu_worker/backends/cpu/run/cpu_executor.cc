@@ -21,21 +21,21 @@ namespace {
 
 // Of cores that the processor says share a cache, and which then are near each other; of others
 // there is nothing to say.
-double ExpectedHandoverUs(int threads) {
+double ExpectedHandoverUs(const Processor& processor, int threads) {
   constexpr double kOnOneCacheUs = 0.05;
-  return DescribeProcessor().l3_threads >= threads ? kOnOneCacheUs : 0;
+  return processor.l3_threads >= threads ? kOnOneCacheUs : 0;
 }
 
 class CpuExecutor : public Executor {
  public:
-  CpuExecutor(DeviceDescription device, std::shared_ptr<Team> team, std::unique_ptr<Onednn> onednn,
-              const ExecutorOptions& options)
-      : Executor(ThreadDistance(ExpectedHandoverUs(device.threads))),
+  CpuExecutor(DeviceDescription device, const Processor& processor, std::shared_ptr<Team> team,
+              std::unique_ptr<Onednn> onednn, const ExecutorOptions& options)
+      : Executor(ThreadDistance(ExpectedHandoverUs(processor, device.threads))),
         device_(std::move(device)),
         team_(std::move(team)),
         onednn_(std::move(onednn)),
         yardsticks_(team_.get()),
-        private_caches_(team_.get(), DescribeProcessor().l2_bytes),
+        private_caches_(team_.get(), processor.l2_bytes),
         shares_weights_(options.shares_weights),
         shares_working_memory_(options.shares_working_memory) {}
 
@@ -106,8 +106,8 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view devi
   } else {
     team = std::make_shared<Team>(device.threads, placement);
   }
-  return std::make_unique<CpuExecutor>(std::move(device), std::move(team), std::move(onednn),
-                                       options);
+  return std::make_unique<CpuExecutor>(std::move(device), DescribeProcessor(), std::move(team),
+                                       std::move(onednn), options);
 }
 
 }  // namespace plait
