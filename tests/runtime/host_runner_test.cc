@@ -12,6 +12,7 @@
 #include "onnx/checker.h"
 #include "plait/runtime.h"
 #include "tests/optimizer/onnx/model_text.h"
+#include "tests/runtime/session.h"
 
 // An application that brings a runtime for the nodes that plait does not know. This one knows two
 // operators of com.example: Double, and Positive, which gives the elements above zero; and one of
@@ -23,17 +24,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-struct ErrorDeleter {
-  void operator()(plait_error* error) const { plait_error_destroy(error); }
-};
-struct SessionDeleter {
-  void operator()(plait_session* session) const { plait_session_destroy(session); }
-};
-using Error = std::unique_ptr<plait_error, ErrorDeleter>;
-using Session = std::unique_ptr<plait_session, SessionDeleter>;
-
-std::string Text(const Error& error) { return plait_error_message(error.get()); }
 
 // One value of the runner's.
 struct Numbers {
@@ -120,21 +110,18 @@ void Unload(void* context, void* segment) {
   ++runner.unloaded;
 }
 
-Error Create(const std::string& model, Runner* runner, Session* session) {
+Error CreateWith(const std::string& model, Runner* runner, Session* session) {
   const plait_host_runner functions = {sizeof(plait_host_runner), runner, LoadModel, RunModel,
                                        Unload};
   plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
   options.threads = 1;
   if (runner != nullptr) options.host_runner = &functions;
-  plait_session* created = nullptr;
-  Error error(plait_session_create_from_memory(model.data(), model.size(), &options, &created));
-  session->reset(created);
-  return error;
+  return Create(model, &options, session);
 }
 
-Session Created(const std::string& model, Runner* runner) {
+Session CreatedWith(const std::string& model, Runner* runner) {
   Session session;
-  const Error error = Create(model, runner, &session);
+  const Error error = CreateWith(model, runner, &session);
   EXPECT_EQ(error, nullptr) << Text(error);
   return session;
 }
@@ -198,7 +185,7 @@ Numbers RunOnce(const Session& session, std::vector<float> x) {
 
 TEST(HostRunnerTest, WithoutOneTheModelIsRefusedByTheNodesName) {
   Session session;
-  const Error error = Create(Blocks("com.example.Double(b)"), nullptr, &session);
+  const Error error = CreateWith(Blocks("com.example.Double(b)"), nullptr, &session);
   ASSERT_NE(error, nullptr);
   EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_UNSUPPORTED);
   EXPECT_THAT(Text(error), AllOf(HasSubstr("Double"), HasSubstr("domain 'com.example'"),
@@ -208,10 +195,10 @@ TEST(HostRunnerTest, WithoutOneTheModelIsRefusedByTheNodesName) {
 // What plait computes itself needs none, and what follows it is bound in the run.
 TEST(HostRunnerTest, WithoutOneSizesMayStillDependOnTheRun) {
   Session session;
-  const Error error = Create(Model("g (float[2,3] x) => (float[n] y) {\n  a = Relu(x)\n"
-                                   "  p = NonZero(a)\n  q = Transpose(p)\n"
-                                   "  r = GatherND(a, q)\n  y = Neg(r)\n}"),
-                             nullptr, &session);
+  const Error error = CreateWith(Model("g (float[2,3] x) => (float[n] y) {\n  a = Relu(x)\n"
+                                       "  p = NonZero(a)\n  q = Transpose(p)\n"
+                                       "  r = GatherND(a, q)\n  y = Neg(r)\n}"),
+                                 nullptr, &session);
   ASSERT_EQ(error, nullptr) << Text(error);
   plait_plan_info info = PLAIT_PLAN_INFO_INIT;
   ASSERT_EQ(plait_session_get_plan(session.get(), &info), nullptr);
@@ -227,15 +214,15 @@ TEST(HostRunnerTest, WithoutOneSizesMayStillDependOnTheRun) {
 // A product behind a runner's node: its size is known in a run, and the runner does not get it.
 TEST(HostRunnerTest, ProductsBehindItRunByPlans) {
   Runner runner;
-  const Session session =
-      Created(Model("g (float[6] x) => (float[n,4] y) {\n  a = Relu(x)\n"
-                    "  b = com.example.Positive(a)\n  c = Unsqueeze(b, one)\n  d = MatMul(c, w)\n"
-                    "  y = Neg(d)\n}",
-                    [](onnx::ModelProto* model) {
-                      *model->mutable_graph()->add_initializer() = Int64Tensor("one", {1});
-                      *model->mutable_graph()->add_initializer() = FloatTensor("w", {1, 4}, 1, 1);
-                    }),
-              &runner);
+  const Session session = CreatedWith(
+      Model("g (float[6] x) => (float[n,4] y) {\n  a = Relu(x)\n"
+            "  b = com.example.Positive(a)\n  c = Unsqueeze(b, one)\n  d = MatMul(c, w)\n"
+            "  y = Neg(d)\n}",
+            [](onnx::ModelProto* model) {
+              *model->mutable_graph()->add_initializer() = Int64Tensor("one", {1});
+              *model->mutable_graph()->add_initializer() = FloatTensor("w", {1, 4}, 1, 1);
+            }),
+      &runner);
   ASSERT_EQ(runner.segments.size(), 1u);
   EXPECT_EQ(runner.segments[0]->model.graph().node_size(), 2);
   plait_plan_info info = PLAIT_PLAN_INFO_INIT;
@@ -258,8 +245,8 @@ TEST(HostRunnerTest, ProductsBehindItRunByPlans) {
 TEST(HostRunnerTest, RunsWhatPlaitDoesNotKnowBetweenItsPlans) {
   Runner runner;
   {
-    const Session session = Created(Blocks("com.example.Double(b)"), &runner);
-    const Session known = Created(Blocks("Add(b, b)"), nullptr);
+    const Session session = CreatedWith(Blocks("com.example.Double(b)"), &runner);
+    const Session known = CreatedWith(Blocks("Add(b, b)"), nullptr);
     ASSERT_NE(session, nullptr);
     ASSERT_EQ(runner.segments.size(), 1u);
     EXPECT_NO_THROW(onnx::checker::check_model(runner.segments[0]->model));
@@ -284,7 +271,7 @@ TEST(HostRunnerTest, RunsWhatPlaitDoesNotKnowBetweenItsPlans) {
 
 TEST(HostRunnerTest, RunsOnTheSessionsOwnBuffers) {
   Runner runner;
-  const Session session = Created(Blocks("com.example.Double(b)"), &runner);
+  const Session session = CreatedWith(Blocks("com.example.Double(b)"), &runner);
   plait_tensor x = PLAIT_TENSOR_INIT;
   plait_tensor y = PLAIT_TENSOR_INIT;
   ASSERT_EQ(plait_session_bound_input(session.get(), 0, &x), nullptr);
@@ -298,7 +285,7 @@ TEST(HostRunnerTest, RunsOnTheSessionsOwnBuffers) {
 
 TEST(HostRunnerTest, AnOutputMayHaveAShapeThatOnlyARunTells) {
   Runner runner;
-  const Session session = Created(
+  const Session session = CreatedWith(
       Model("g (float[8] x) => (float[N] y) { a = Neg(x) y = com.example.Positive(a) }"), &runner);
   plait_tensor y = PLAIT_TENSOR_INIT;
   ASSERT_EQ(plait_session_describe_output(session.get(), 0, &y), nullptr);
@@ -319,11 +306,11 @@ TEST(HostRunnerTest, AnOutputMayHaveAShapeThatOnlyARunTells) {
 TEST(HostRunnerTest, ValuesOfUnknownShapePassBetweenItsParts) {
   Runner runner;
   const Session session =
-      Created(Model("g (float[4] x) => (float[4] y, float[M] z) {\n"
-                    "  a = Neg(x)\n  p = com.example.Positive(a)\n  b = com.example.Double(a)\n"
-                    "  y = Exp(b)\n  z = com.example.Double(p)\n}",
-                    [](onnx::ModelProto* model) { Declare("b", {4}, model); }),
-              &runner);
+      CreatedWith(Model("g (float[4] x) => (float[4] y, float[M] z) {\n"
+                        "  a = Neg(x)\n  p = com.example.Positive(a)\n  b = com.example.Double(a)\n"
+                        "  y = Exp(b)\n  z = com.example.Double(p)\n}",
+                        [](onnx::ModelProto* model) { Declare("b", {4}, model); }),
+                  &runner);
   std::vector<float> x = {0, -1, 1, -2};
   plait_tensor input = PLAIT_TENSOR_INIT;
   plait_tensor outputs[2] = {PLAIT_TENSOR_INIT, PLAIT_TENSOR_INIT};
@@ -345,11 +332,11 @@ TEST(HostRunnerTest, ItsErrorsAreTheSessions) {
   Runner runner;
   runner.load_error = "it has no Double either";
   Session session;
-  const Error error = Create(Blocks("com.example.Double(b)"), &runner, &session);
+  const Error error = CreateWith(Blocks("com.example.Double(b)"), &runner, &session);
   EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_UNSUPPORTED);
   EXPECT_EQ(Text(error), "nodes that plait lacks (Double): it has no Double either");
   runner.load_error = nullptr;
-  session = Created(Blocks("com.example.Double(b)"), &runner);
+  session = CreatedWith(Blocks("com.example.Double(b)"), &runner);
   runner.run_error = "out of luck";
   Numbers y;
   const Error failed = RunOnce(session, Ramp(72), &y);
@@ -367,7 +354,7 @@ TEST(HostRunnerTest, WhatNobodyRunsIsUnsupported) {
   Runner runner;
   runner.load_error = "it has no ReduceLogSum";
   const Session session =
-      Created(Model("g (uint32[2] x) => (uint32[1] y) { y = ReduceLogSum(x) }"), &runner);
+      CreatedWith(Model("g (uint32[2] x) => (uint32[1] y) { y = ReduceLogSum(x) }"), &runner);
   Numbers y;
   const Error error = RunOnce(session, {3, 4}, &y);
   EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_UNSUPPORTED);
@@ -394,7 +381,7 @@ TEST(HostRunnerTest, WhatItGivesMustBeWhatTheModelDeclares) {
        "gave float32[1,2,6,5] for 'c', which the model declares as float32[1,2,6,6]"},
   };
   Runner runner;
-  const Session session = Created(Blocks("com.example.Double(b)"), &runner);
+  const Session session = CreatedWith(Blocks("com.example.Double(b)"), &runner);
   for (const auto& [change, text] : wrongs) {
     SCOPED_TRACE(text);
     runner.change = change;
@@ -419,7 +406,7 @@ TEST(HostRunnerTest, GetsSubgraphsWithWhatTheyRead) {
                    *proto->mutable_graph()->add_initializer() = FloatTensor("w", {1, 2, 6, 6});
                  });
   Runner runner;
-  const Session session = Created(model, &runner);
+  const Session session = CreatedWith(model, &runner);
   ASSERT_EQ(runner.segments.size(), 1u);
   const onnx::GraphProto& graph = runner.segments[0]->model.graph();
   EXPECT_NO_THROW(onnx::checker::check_model(runner.segments[0]->model));

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "plait/runtime.h"
 #include "tests/loading/planned_model.h"
 #include "tests/optimizer/onnx/model_text.h"
+#include "tests/runtime/session.h"
 
 // Sessions of a model with an open batch: runs of any size of it, by the plan for it, or the
 // nearest one bound to it.
@@ -22,17 +22,6 @@ namespace {
 
 using testing::Each;
 using testing::HasSubstr;
-
-struct ErrorDeleter {
-  void operator()(plait_error* error) const { plait_error_destroy(error); }
-};
-struct SessionDeleter {
-  void operator()(plait_session* session) const { plait_session_destroy(session); }
-};
-using Error = std::unique_ptr<plait_error, ErrorDeleter>;
-using Session = std::unique_ptr<plait_session, SessionDeleter>;
-
-std::string Text(const Error& error) { return plait_error_message(error.get()); }
 
 // Plans of OpenModel of one thread for 2 and for 4 rows.
 std::vector<EmbeddedPlan> Plans() {
@@ -47,22 +36,14 @@ std::string ModelWithPlans(const std::string& original, const std::vector<Embedd
   return bytes + written.appended;
 }
 
-Session CreatedOf(const std::string& model, const plait_session_options& options) {
-  plait_session* session = nullptr;
-  const Error error(
-      plait_session_create_from_memory(model.data(), model.size(), &options, &session));
-  EXPECT_EQ(error, nullptr) << Text(error);
-  return Session(session);
+Session OpenSession(const plait_session_options& options,
+                    const std::vector<EmbeddedPlan>& plans = Plans()) {
+  return Created(ModelWithPlans(OpenModel(), plans), options);
 }
 
-Session Created(const plait_session_options& options,
-                const std::vector<EmbeddedPlan>& plans = Plans()) {
-  return CreatedOf(ModelWithPlans(OpenModel(), plans), options);
-}
-
-Session Created() {
+Session OpenSession() {
   plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
-  return Created(options);
+  return OpenSession(options);
 }
 
 plait_tensor Rows(const int64_t* dims, void* data) {
@@ -91,7 +72,7 @@ Error RunRows(plait_session* session, int64_t rows) {
 }
 
 TEST(RuntimeShapesTest, RunsAnySizeOfAnOpenDimension) {
-  const Session session = Created();
+  const Session session = OpenSession();
   ASSERT_NE(session, nullptr);
   plait_tensor usual = PLAIT_TENSOR_INIT;
   ASSERT_EQ(plait_session_describe_input(session.get(), 0, &usual), nullptr);
@@ -106,7 +87,7 @@ TEST(RuntimeShapesTest, RunsAnySizeOfAnOpenDimension) {
 }
 
 TEST(RuntimeShapesTest, DescribesOutputsOfOtherShapes) {
-  const Session session = Created();
+  const Session session = OpenSession();
   plait_tensor first = PLAIT_TENSOR_INIT;
   for (int64_t rows = 1; rows <= 20; ++rows) {
     const int64_t dims[] = {rows, 8};
@@ -123,7 +104,7 @@ TEST(RuntimeShapesTest, DescribesOutputsOfOtherShapes) {
 }
 
 TEST(RuntimeShapesTest, RefusesShapesThatTheModelDoesNotHave) {
-  const Session session = Created();
+  const Session session = OpenSession();
   const int64_t wide[] = {2, 9};
   const int64_t none[] = {0, 8};
   const int64_t huge[] = {int64_t{1} << 60, 8};
@@ -142,7 +123,7 @@ TEST(RuntimeShapesTest, RefusesShapesThatTheModelDoesNotHave) {
 
 // Its outputs are still compared with what they have to be.
 TEST(RuntimeShapesTest, RefusesOutputsOfAnotherShape) {
-  const Session session = Created();
+  const Session session = OpenSession();
   const int64_t three[] = {3, 8};
   const int64_t two[] = {2, 8};
   std::vector<float> data(24);
@@ -161,7 +142,7 @@ TEST(RuntimeShapesTest, AShapeThatTheOptionsGiveStays) {
   shape.rank = 2;
   options.input_shapes = &shape;
   options.input_shape_count = 1;
-  const Session session = Created(options);
+  const Session session = OpenSession(options);
   ASSERT_NE(session, nullptr);
   plait_plan_info plan = PLAIT_PLAN_INFO_INIT;
   ASSERT_EQ(plait_session_get_plan(session.get(), &plan), nullptr);
@@ -175,7 +156,7 @@ TEST(RuntimeShapesTest, AShapeThatTheOptionsGiveStays) {
 TEST(RuntimeShapesTest, APlanIsBoundToShapesThatNoneIsFor) {
   plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
   options.require_plan = 1;
-  const Session session = Created(options);
+  const Session session = OpenSession(options);
   ASSERT_NE(session, nullptr);
   for (const int64_t rows : {2, 4, 3, 1, 9}) {
     const Error error = RunRows(session.get(), rows);
@@ -192,7 +173,7 @@ TEST(RuntimeShapesTest, ASessionMayBeCreatedForShapesThatNoPlanIsFor) {
   shape.rank = 2;
   options.input_shapes = &shape;
   options.input_shape_count = 1;
-  const Session session = Created(options);
+  const Session session = OpenSession(options);
   ASSERT_NE(session, nullptr);
   plait_plan_info plan = PLAIT_PLAN_INFO_INIT;
   ASSERT_EQ(plait_session_get_plan(session.get(), &plan), nullptr);
@@ -215,7 +196,7 @@ TEST(RuntimeShapesTest, ANameThatOneInputSettlesHoldsForOthers) {
   shape.rank = 2;
   options.input_shapes = &shape;
   options.input_shape_count = 1;
-  const Session session = CreatedOf(ModelWithPlans(model, {plan}), options);
+  const Session session = Created(ModelWithPlans(model, {plan}), options);
   ASSERT_NE(session, nullptr);
   plait_plan_info info = PLAIT_PLAN_INFO_INIT;
   ASSERT_EQ(plait_session_get_plan(session.get(), &info), nullptr);
@@ -235,8 +216,8 @@ TEST(RuntimeShapesTest, OutputsThatAPlanJoinsKeepTheirNames) {
   plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
   options.require_plan = 1;
   options.threads = 1;
-  const Session session = CreatedOf(
-      ModelWithPlans(model, {PlanOfGraph(joined, original, executor->device())}), options);
+  const Session session =
+      Created(ModelWithPlans(model, {PlanOfGraph(joined, original, executor->device())}), options);
   ASSERT_NE(session, nullptr);
   EXPECT_STREQ(plait_session_output_name(session.get(), 0), "y");
   EXPECT_STREQ(plait_session_output_name(session.get(), 1), "z");
@@ -248,7 +229,7 @@ TEST(RuntimeShapesTest, ARequiredPlanIsRequiredOfEachShape) {
   const auto executor = OpenCpu(1);
   EmbeddedPlan plan = PlanOfRows(2, executor->device());
   plan.rewrites = "piece nodes=[0]\n";  // of another model
-  const Session session = Created(options, {plan});
+  const Session session = OpenSession(options, {plan});
   EXPECT_EQ(RunRows(session.get(), 2), nullptr);
   const Error error = RunRows(session.get(), 3);
   EXPECT_EQ(plait_error_get_code(error.get()), PLAIT_ERROR_FAILED_PRECONDITION);
@@ -261,7 +242,7 @@ Session CreatedOfImages() {
       OpenImages(), {PlanOfShapes(OpenImages(), {{"x", {1, 3, 8, 8}}}, OpenCpu(2)->device())});
   plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
   options.require_plan = 1;
-  return CreatedOf(model, options);
+  return Created(model, options);
 }
 
 struct ImagesShape {
@@ -317,7 +298,7 @@ TEST(RuntimeShapesTest, NoBitDependsOnTheShapeBefore) {
 }
 
 TEST(RuntimeShapesTest, BoundBuffersStayWhereOtherShapesRun) {
-  const Session session = Created();
+  const Session session = OpenSession();
   ASSERT_NE(session, nullptr);
   plait_tensor input = PLAIT_TENSOR_INIT;
   plait_tensor output = PLAIT_TENSOR_INIT;
@@ -331,7 +312,7 @@ TEST(RuntimeShapesTest, BoundBuffersStayWhereOtherShapesRun) {
 
 // As a cache that grows with each run does.
 TEST(RuntimeShapesTest, TheLastOutputMayBeAnInputOfAnotherShape) {
-  const Session session = Created();
+  const Session session = OpenSession();
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(RunRows(session.get(), 5), nullptr);
   plait_tensor last = PLAIT_TENSOR_INIT;
@@ -353,7 +334,7 @@ TEST(RuntimeShapesTest, TheLastOutputMayBeAnInputOfAnotherShape) {
 }
 
 TEST(RuntimeShapesTest, ShapesMayBeRunFromSeveralThreads) {
-  const Session session = Created();
+  const Session session = OpenSession();
   std::vector<std::jthread> threads;
   std::vector<int> failed(4);
   for (size_t thread = 0; thread < failed.size(); ++thread) {
