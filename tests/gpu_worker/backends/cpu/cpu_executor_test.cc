@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -11,67 +10,16 @@
 #include "gpu_worker/backends/cpu/onednn/onednn.h"
 #include "gpu_worker/backends/cpu/run/processor.h"
 #include "gpu_worker/backends/open_executor.h"
-#include "gpu_worker/executor/compare_outputs.h"
-#include "gpu_worker/executor/executor.h"
 #include "gpu_worker/executor/make_inputs.h"
-#include "optimizer/ir/text.h"
 #include "optimizer/ops/evaluation/evaluate.h"
-#include "optimizer/ops/shared/op_spec.h"
 #include "tests/fakes/planned_graph.h"
-#include "tests/gpu_worker/executor/executor_fixture.h"
+#include "tests/gpu_worker/backends/cpu/cpu_executor_fixture.h"
 #include "tests/gpu_worker/executor/simple_plan.h"
 
 namespace plait {
 namespace {
 
 using testing::HasSubstr;
-
-Graph Parse(const std::string& text) {
-  absl::StatusOr<Graph> graph = ParseTypedGraph(text);
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return graph.ok() ? *std::move(graph) : Graph();
-}
-
-// Branches that meet again, several times, so that streams have something to wait for.
-Graph Ladder(int rungs) {
-  std::string text =
-      "graph {\n"
-      "  input %a0: float32[1,8,10,10]\n"
-      "  const %w: float32[8,8,3,3] = synthetic 1\n"
-      "  %b0 = Neg(%a0)\n";
-  for (int i = 0; i < rungs; ++i) {
-    absl::StrAppend(&text, "  %c", i, " = Conv(%a", i,
-                    ", %w) {kernel_shape=[3,3], pads=[1,1,1,1]}\n", "  %d", i, " = Tanh(%b", i,
-                    ")\n",                                            //
-                    "  %a", i + 1, " = Add(%c", i, ", %d", i, ")\n",  //
-                    "  %s", i, " = Sigmoid(%d", i, ")\n",             //
-                    "  %b", i + 1, " = Mul(%s", i, ", %c", i, ")\n");
-  }
-  absl::StrAppend(&text, "  output %a", rungs, ", %b", rungs, "\n}\n");
-  return Parse(text);
-}
-
-void ExpectEqualsReference(const Graph& graph, Executable* executable, int runs) {
-  OutputComparer comparer(1e-4);
-  for (int seed = 1; seed <= runs; ++seed) {
-    const absl::StatusOr<std::vector<Tensor>> inputs = MakeInputs(graph, seed);
-    ASSERT_TRUE(inputs.ok());
-    const absl::StatusOr<std::vector<Tensor>> expected = EvaluateGraph(graph, *inputs, NoWeights());
-    ASSERT_TRUE(expected.ok()) << expected.status();
-    const absl::StatusOr<std::vector<Tensor>> actual = executable->Run(*inputs);
-    ASSERT_TRUE(actual.ok()) << actual.status();
-    comparer.Add(*expected, *actual);
-  }
-  EXPECT_EQ(comparer.Result().equivalence.verdict, Verdict::kEquivalent)
-      << comparer.Result().reason;
-}
-
-class CpuExecutorTest : public ExecutorFixture {
- protected:
-  absl::Status LoadStatus(const Graph& graph, const Plan& plan) const {
-    return executor_->Load(graph, plan, NoWeights()).status();
-  }
-};
 
 TEST_F(CpuExecutorTest, DescribesItsDeviceInItsFingerprint) {
   const DeviceDescription& device = executor_->device();
@@ -119,7 +67,7 @@ TEST_F(CpuExecutorTest, TimesAsManyRunsAsAsked) {
 }
 
 TEST_F(CpuExecutorTest, RunsBuffersThatShareBytesOneAfterAnother) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParseTyped(R"(graph {
   input %x: float32[4,64]
   %a = Tanh(%x)
   %b = Neg(%a)
@@ -139,7 +87,7 @@ TEST_F(CpuExecutorTest, RunsBuffersThatShareBytesOneAfterAnother) {
 }
 
 TEST_F(CpuExecutorTest, ViewsShareTheirInputsBytes) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParseTyped(R"(graph {
   input %x: float32[4,6]
   const %shape: int64[3] = [2,3,4]
   %a = Tanh(%x)
@@ -160,7 +108,7 @@ TEST_F(CpuExecutorTest, ViewsShareTheirInputsBytes) {
 // moves every element to its place. The number of pairs that are not refused.
 int PairsMoved(const std::string& type, const std::string& nodes, Executor& executor) {
   const Graph graph =
-      Parse(absl::StrCat("graph {\n  input %x: ", type, "[2,6,4,5]\n", nodes, "}\n"));
+      ParseTyped(absl::StrCat("graph {\n  input %x: ", type, "[2,6,4,5]\n", nodes, "}\n"));
   const absl::StatusOr<std::vector<Tensor>> inputs = MakeInputs(graph, 1);
   EXPECT_TRUE(inputs.ok()) << inputs.status();
   const absl::StatusOr<std::vector<Tensor>> expected = EvaluateGraph(graph, *inputs, NoWeights());
@@ -221,7 +169,7 @@ TEST_F(CpuExecutorTest, TransposesBetweenReshapesInAnyFormat) {
 }
 
 TEST_F(CpuExecutorTest, ReturnsOutputsThatAreInputsOrConstants) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParseTyped(R"(graph {
   input %x: float32[3]
   const %c: float32[2] = [1.5, -2.0]
   %y = Neg(%x)
@@ -240,7 +188,7 @@ TEST_F(CpuExecutorTest, ReturnsOutputsThatAreInputsOrConstants) {
 
 // Its channels-last copy is for the convolution alone.
 TEST_F(CpuExecutorTest, ReturnsAnInputOfWhichAStepMakesACopy) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParseTyped(R"(graph {
   input %x: float32[1,32,8,8]
   const %w: float32[32,32,3,3] = synthetic 1
   %c = Conv(%x, %w) {pads=[1,1,1,1]}
@@ -258,7 +206,7 @@ TEST_F(CpuExecutorTest, ReturnsAnInputOfWhichAStepMakesACopy) {
 }
 
 TEST_F(CpuExecutorTest, CountsNodesThatRunAsReferenceCode) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParseTyped(R"(graph {
   input %x: float32[3,4]
   const %axis: int64[] = [1]
   %y = CumSum(%x, %axis)
@@ -273,7 +221,7 @@ TEST_F(CpuExecutorTest, CountsNodesThatRunAsReferenceCode) {
 }
 
 TEST_F(CpuExecutorTest, PoolsWhosePlacesNobodyReadsAreNoReferenceCode) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParseTyped(R"(graph {
   input %x: float32[1,5,8,8]
   %y, %places = MaxPool(%x) {kernel_shape=[2,2]}
   output %y
@@ -285,135 +233,6 @@ TEST_F(CpuExecutorTest, PoolsWhosePlacesNobodyReadsAreNoReferenceCode) {
   ExpectEqualsReference(graph, executable->get(), 2);
 }
 
-TEST_F(CpuExecutorTest, RefusesWrongInputs) {
-  const Graph graph = Ladder(1);
-  const absl::StatusOr<std::unique_ptr<Executable>> executable =
-      executor_->Load(graph, PlanOf(graph, {}), NoWeights());
-  ASSERT_TRUE(executable.ok());
-  EXPECT_EQ((*executable)->Run({}).status().code(), absl::StatusCode::kInvalidArgument);
-  const absl::Status status = (*executable)->Run({Tensor::ScalarFloat(1)}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("input a0 must be float32[1,8,10,10]"));
-}
-
-TEST_F(CpuExecutorTest, RefusesAnIndexThatIsOutOfRange) {
-  const Graph graph = Parse(R"(graph {
-  input %ids: int64[2]
-  const %table: float32[3,4] = synthetic 1
-  %y = Gather(%table, %ids)
-  output %y
-})");
-  const absl::StatusOr<std::unique_ptr<Executable>> executable =
-      executor_->Load(graph, PlanOf(graph, {}), NoWeights());
-  ASSERT_TRUE(executable.ok());
-  EXPECT_TRUE((*executable)->Run({Tensor::Int64s({2, -3})}).ok());
-  EXPECT_EQ((*executable)->Run({Tensor::Int64s({0, 3})}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-// A plan may come from anyone: each of these would read or write where it must not.
-TEST_F(CpuExecutorTest, RefusesHostilePlans) {
-  const Graph graph = Ladder(2);
-  const Plan good = PlanOf(graph, {});
-  ASSERT_TRUE(LoadStatus(graph, good).ok());
-  const auto expect_refused = [&](const char* what, const auto& change) {
-    Plan plan = good;
-    change(&plan);
-    EXPECT_EQ(LoadStatus(graph, plan).code(), absl::StatusCode::kInvalidArgument) << what;
-  };
-  expect_refused("other graph", [](Plan* plan) { plan->graph_fingerprint = "0"; });
-  expect_refused("other device", [](Plan* plan) { plan->device_fingerprint = "toaster"; });
-  expect_refused("too wide", [](Plan* plan) { plan->threads = 1 << 10; });
-  expect_refused("outside", [](Plan* plan) { plan->arena_bytes = 64; });
-  expect_refused("overlap", [](Plan* plan) {
-    for (Value& value : plan->values) value.buffer.offset_bytes = 0;
-  });
-  expect_refused("family", [](Plan* plan) { plan->steps[1].kernel.family = "warp"; });
-  expect_refused("conv as a pool", [](Plan* plan) { plan->steps[1].kernel.family = "pool"; });
-  expect_refused("neg as a conv", [](Plan* plan) { plan->steps[0].kernel.family = "conv"; });
-  expect_refused("relabelled format",
-                 [](Plan* plan) { plan->steps[1].kernel.variant = "channels_last"; });
-  expect_refused("missing step", [](Plan* plan) { plan->steps.pop_back(); });
-}
-
-// Nobody infers types of complex numbers, so that the text may declare what it likes: the first Pad
-// would store its 32 bytes 8 TiB behind a result of 8.
-TEST_F(CpuExecutorTest, RefusesAGraphWhosePadWouldWriteBehindItsResult) {
-  const Graph graph = Parse(absl::StrCat(R"(graph {
-  input %x: float32[1]
-  const %c: complex64[4] = raw ")",
-                                         absl::Base64Escape(std::string(32, 'A')), R"("
-  const %p: int64[2] = [1099511627776,0]
-  %y: complex64[1] = Pad(%c, %p)
-  const %q: int64[2] = [0,0]
-  %z: float32[1] = Pad(%y, %q)
-  output %z
-})"));
-  EXPECT_EQ(LoadStatus(graph, PlanOf(graph)).code(), absl::StatusCode::kInvalidArgument);
-}
-
-// The kernel keeps the value in as many bytes as an element has.
-TEST_F(CpuExecutorTest, RefusesAGraphWhosePadHasAValueOfManyElements) {
-  const Graph graph = Parse(absl::StrCat(R"(graph {
-  input %x: float32[1]
-  const %c: complex64[4] = raw ")",
-                                         absl::Base64Escape(std::string(32, 'A')), R"("
-  const %p: int64[2] = [0,0]
-  const %v: float32[200] = raw ")",
-                                         absl::Base64Escape(std::string(800, 'B')), R"("
-  %y: complex64[4] = Pad(%c, %p, %v)
-  %z: float32[1] = Pad(%y, %p)
-  output %z
-})"));
-  EXPECT_EQ(LoadStatus(graph, PlanOf(graph)).code(), absl::StatusCode::kInvalidArgument);
-}
-
-// Without inference a graph's text is believed; each of these declares one type that is not its
-// node's, and has a plan with room for what is declared.
-TEST_F(CpuExecutorTest, RefusesHostileGraphs) {
-  const std::string good = PrintGraph(Ladder(2));
-  const auto load = [&](const std::string& text) {
-    const absl::StatusOr<Graph> graph = ParseGraph(text);
-    EXPECT_TRUE(graph.ok()) << graph.status() << "\n" << text;
-    Plan plan = PlanOf(Ladder(2));
-    plan.graph_fingerprint = graph->fingerprint().ToString();
-    // Every value gets as much as the largest type of the texts below needs.
-    constexpr int64_t kRoomBytes = 1 << 20;
-    int64_t offset_bytes = 0;
-    for (Value& value : plan.values) {
-      if (value.buffer.size_bytes == 0) continue;
-      value.buffer = {offset_bytes, kRoomBytes};
-      offset_bytes += kRoomBytes;
-    }
-    plan.arena_bytes = offset_bytes;
-    return LoadStatus(*graph, plan);
-  };
-  ASSERT_TRUE(load(good).ok()) << load(good);
-  const std::string type = ": float32[1,8,10,10] = ";
-  for (size_t at = good.find(type); at != std::string::npos; at = good.find(type, at + 1)) {
-    for (const char* other : {"float32[1,8,10,9]", "float32[1,8,100,100]", "float32[8,10,10]",
-                              "float32[800]", "float32[]", "int32[1,8,10,10]", "float64[1,8,10,10]",
-                              "complex64[1,8,10,10]", "undefined"}) {
-      std::string text = good;
-      text.replace(at, type.size(), absl::StrCat(": ", other, " = "));
-      EXPECT_EQ(load(text).code(), absl::StatusCode::kInvalidArgument) << text;
-    }
-  }
-}
-
-TEST_F(CpuExecutorTest, RefusesEveryFamilyForEveryForeignNode) {
-  const Graph graph = Ladder(1);
-  for (size_t step = 0; step < static_cast<size_t>(graph.node_count()); ++step) {
-    const Plan good = PlanOf(graph, {});
-    for (const char* family : {"concat", "expand", "gather", "layer_norm", "matmul", "pad", "pool",
-                               "reduce", "reorder", "slice", "softmax", "transpose", "view"}) {
-      Plan plan = good;
-      plan.steps[step].kernel.family = family;
-      EXPECT_EQ(LoadStatus(graph, plan).code(), absl::StatusCode::kInvalidArgument) << family;
-    }
-  }
-}
-
 TEST(OnednnStatusTest, WhatTheLibraryRefusesIsAnAnswerAndNoFault) {
   EXPECT_TRUE(absl::IsUnimplemented(OnednnStatus(dnnl_invalid_arguments, "a product")));
   EXPECT_TRUE(absl::IsUnimplemented(OnednnStatus(dnnl_unimplemented, "a product")));
@@ -423,7 +242,7 @@ TEST(OnednnStatusTest, WhatTheLibraryRefusesIsAnAnswerAndNoFault) {
 
 // Rows of 49 taps for each pixel would be more than the kernel has room for at once.
 TEST_F(CpuExecutorTest, LoadsWhatIsOfferedForALargeWindow) {
-  const Graph graph = Parse(R"(graph {
+  const Graph graph = ParseTyped(R"(graph {
   input %x: float32[1,128,112,112]
   const %w: float32[64,128,7,7] = synthetic 1
   %y = Conv(%x, %w) {kernel_shape=[7,7], pads=[3,3,3,3]}
@@ -433,13 +252,6 @@ TEST_F(CpuExecutorTest, LoadsWhatIsOfferedForALargeWindow) {
     const absl::Status status = executor_->LoadKernel(graph, kernel, NoWeights()).status();
     EXPECT_TRUE(status.ok()) << kernel.family << " " << kernel.variant << ": " << status;
   }
-}
-
-TEST_F(CpuExecutorTest, ReportsAMissingWeight) {
-  const Graph graph =
-      Parse(absl::StrCat("graph {\n  input %x: float32[2,3]\n  const %w: float32[3,4] = weight ",
-                         std::string(64, 'a'), "/48\n", "  %y = MatMul(%x, %w)\n  output %y\n}\n"));
-  EXPECT_EQ(LoadStatus(graph, PlanOf(graph, {})).code(), absl::StatusCode::kNotFound);
 }
 
 TEST(OpenExecutorTest, NamesTheBackendsThereAre) {
