@@ -21,11 +21,12 @@ void FlowNetwork::AddEdge(int from, int to, int64_t capacity) {
   edges_.push_back({from, 0});
 }
 
-bool FlowNetwork::FindLevels(int source, int sink) {
+bool FlowNetwork::FindLevels(int source, int sink, int64_t& looks) {
   level_.assign(edges_of_.size(), -1);
   level_[source] = 0;
   std::vector<int> open = {source};
-  for (size_t next = 0; next < open.size(); ++next) {
+  for (size_t next = 0; next < open.size() && looks > 0; ++next) {
+    looks -= static_cast<int64_t>(edges_of_[open[next]].size());
     for (const int edge : edges_of_[open[next]]) {
       const Edge& link = edges_[edge];
       if (link.capacity == 0 || level_[link.to] >= 0) continue;
@@ -33,22 +34,25 @@ bool FlowNetwork::FindLevels(int source, int sink) {
       open.push_back(link.to);
     }
   }
-  return level_[sink] >= 0;
+  return level_[sink] >= 0 && looks > 0;
 }
 
 // One augmenting path along rising levels, without recursion: networks are as deep as models.
-int64_t FlowNetwork::PushPath(int source, int sink) {
+int64_t FlowNetwork::PushPath(int source, int sink, int64_t& looks) {
   std::vector<int> path;
   int vertex = source;
   while (vertex != sink) {
+    if (looks <= 0) return 0;
     int& next = next_edge_[vertex];
     const std::vector<int>& candidates = edges_of_[vertex];
     const int candidate_count = static_cast<int>(candidates.size());
+    const int first = next;
     while (next < candidate_count) {
       const Edge& link = edges_[candidates[next]];
       if (link.capacity > 0 && level_[link.to] == level_[vertex] + 1) break;
       ++next;
     }
+    looks -= next - first + 1;
     if (next < candidate_count) {
       path.push_back(candidates[next]);
       vertex = edges_[candidates[next]].to;
@@ -68,12 +72,13 @@ int64_t FlowNetwork::PushPath(int source, int sink) {
   return amount;
 }
 
-int64_t FlowNetwork::MaximumFlow(int source, int sink) {
+std::optional<int64_t> FlowNetwork::MaximumFlow(int source, int sink, int64_t& looks) {
   int64_t flow = 0;
-  while (flow < kInfinite && FindLevels(source, sink)) {
+  while (flow < kInfinite && FindLevels(source, sink, looks)) {
     next_edge_.assign(edges_of_.size(), 0);
-    while (const int64_t pushed = PushPath(source, sink)) flow += pushed;
+    while (const int64_t pushed = PushPath(source, sink, looks)) flow += pushed;
   }
+  if (looks <= 0) return std::nullopt;
   return flow;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace plait {
@@ -24,9 +25,10 @@ class FlowNetwork {
 
   // Pushes as much as possible from `source` to `sink` (Dinic 1970) and returns that amount, which
   // is the capacity of a minimum cut (Ford and Fulkerson 1956). At least kInfinite when every cut
-  // takes an infinite edge. Called once.
+  // takes an infinite edge. Called once. Takes the edges that it looks at off `looks`, and gives up
+  // when there are none left: nullopt, and there is no cut to ask for.
   // REQUIRES: source != sink.
-  int64_t MaximumFlow(int source, int sink);
+  std::optional<int64_t> MaximumFlow(int source, int sink, int64_t& looks);
 
   // After MaximumFlow: the vertices that `source` still reaches; the smallest source side of any
   // minimum cut.
@@ -38,10 +40,11 @@ class FlowNetwork {
     int64_t capacity;  // what is left of it
   };
 
-  // By breadth-first search over edges with capacity left; false when the sink is out of reach.
-  bool FindLevels(int source, int sink);
-  // Returns the amount pushed; 0 when the levels admit no further path.
-  int64_t PushPath(int source, int sink);
+  // By breadth-first search over edges with capacity left; false when the sink is out of reach, or
+  // no looks are left.
+  bool FindLevels(int source, int sink, int64_t& looks);
+  // Returns the amount pushed; 0 when the levels admit no further path, or no looks are left.
+  int64_t PushPath(int source, int sink, int64_t& looks);
 
   std::vector<Edge> edges_;  // edge i and i^1 are each other's reverse
   std::vector<std::vector<int>> edges_of_;

@@ -28,7 +28,10 @@ class Partitioner {
  public:
   Partitioner(const Graph& graph, const std::vector<std::vector<NodeId>>& touched,
               const PartitionOptions& options)
-      : graph_(graph), options_(options), matches_of_(graph.node_count()) {
+      : graph_(graph),
+        options_(options),
+        matches_of_(graph.node_count()),
+        looks_(options.looks_max) {
     CountMatches(touched);
     for (size_t match = 0; match < matches_.size(); ++match) {
       for (const NodeId node : matches_[match].nodes) {
@@ -144,8 +147,12 @@ class Partitioner {
   // price. A match is two vertices more, with its price between them: the first one is reached from
   // each of its nodes, the second one leads to each. So it is paid, once, when some of its nodes
   // come before the cut and others behind it, whether they read each other or not.
-  std::vector<bool> FirstSide(const std::vector<NodeId>& part) const {
+  // Where looks run out, the nodes of the first half.
+  std::vector<bool> FirstSide(const std::vector<NodeId>& part) {
     const int count = static_cast<int>(part.size());
+    std::vector<bool> is_first(count);
+    std::fill_n(is_first.begin(), count / 2, true);
+    if (looks_ <= 0) return is_first;
     const std::vector<MatchesInPart> matches = MatchesWithin(part);
     const int first_match = 2 * count;
     const int source = first_match + 2 * static_cast<int>(matches.size());
@@ -174,9 +181,8 @@ class Partitioner {
         network.AddEdge(entry + 1, 2 * place, FlowNetwork::kInfinite);
       }
     }
-    network.MaximumFlow(source, sink);
+    if (!network.MaximumFlow(source, sink, looks_).has_value()) return is_first;
     const std::vector<bool> reached = network.SourceSide(source);
-    std::vector<bool> is_first(count);
     for (size_t i = 0; i < is_first.size(); ++i) is_first[i] = reached[2 * i];
     return is_first;
   }
@@ -200,6 +206,7 @@ class Partitioner {
   const PartitionOptions& options_;
   std::vector<SameMatches> matches_;
   std::vector<std::vector<int>> matches_of_;  // per node
+  int64_t looks_;                             // that flows have left
   std::vector<std::vector<NodeId>> leaves_;
 };
 

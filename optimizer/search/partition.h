@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct PartitionOptions {
   int leaf_nodes_max = 10;
   // 30: three leaves, so that a rewrite across a cut has its place in some interval.
   int interval_nodes_max = 30;
+  // Edges that flows look at in all. NasNet-large takes 250,000, thousands of siblings that any two
+  // of merge would take minutes. What is too large when they are spent is cut in the middle.
+  int64_t looks_max = 20'000'000;
 };
 
 // Adjacent leaves [first, end) that are searched as one region.

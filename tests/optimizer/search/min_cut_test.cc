@@ -24,6 +24,12 @@ FlowNetwork NetworkOf(int vertices, const std::vector<Edge>& edges) {
   return network;
 }
 
+// With as many looks as it wants.
+int64_t FlowOf(FlowNetwork& network, int source, int sink) {
+  int64_t looks = std::numeric_limits<int64_t>::max();
+  return network.MaximumFlow(source, sink, looks).value();
+}
+
 // Vertex 0 is the source and the last vertex the sink.
 TEST(FlowNetworkTest, FindsTheCutThatTheTableNames) {
   struct Case {
@@ -57,7 +63,7 @@ TEST(FlowNetworkTest, FindsTheCutThatTheTableNames) {
   };
   for (const Case& test : cases) {
     FlowNetwork network = NetworkOf(test.vertices, test.edges);
-    EXPECT_EQ(network.MaximumFlow(0, test.vertices - 1), test.flow) << test.name;
+    EXPECT_EQ(FlowOf(network, 0, test.vertices - 1), test.flow) << test.name;
     EXPECT_EQ(network.SourceSide(0), test.source_side) << test.name;
   }
 }
@@ -65,14 +71,29 @@ TEST(FlowNetworkTest, FindsTheCutThatTheTableNames) {
 TEST(FlowNetworkTest, EndsWhenNoCutIsFinite) {
   FlowNetwork network =
       NetworkOf(3, {{0, 1, FlowNetwork::kInfinite}, {1, 2, FlowNetwork::kInfinite}});
-  EXPECT_GE(network.MaximumFlow(0, 2), FlowNetwork::kInfinite);
+  EXPECT_GE(FlowOf(network, 0, 2), FlowNetwork::kInfinite);
+}
+
+TEST(FlowNetworkTest, GivesUpWhenNoLooksAreLeft) {
+  const std::vector<Edge> edges = {{0, 1, 3}, {0, 2, 1}, {1, 2, 1}, {1, 3, 1}, {2, 3, 3}};
+  int64_t plenty = 1000;
+  EXPECT_EQ(NetworkOf(4, edges).MaximumFlow(0, 3, plenty), 3);
+  const int64_t needed = 1000 - plenty + 1;
+  for (int64_t looks = 0; looks < needed; ++looks) {
+    int64_t left = looks;
+    EXPECT_EQ(NetworkOf(4, edges).MaximumFlow(0, 3, left), std::nullopt) << looks;
+    EXPECT_LE(left, 0) << looks;
+  }
+  int64_t enough = needed;
+  EXPECT_EQ(NetworkOf(4, edges).MaximumFlow(0, 3, enough), 3);
+  EXPECT_EQ(enough, 1);
 }
 
 TEST(FlowNetworkTest, ALongPathDoesNotExhaustTheStack) {
   constexpr int kVertices = 200'000;
   FlowNetwork network(kVertices);
   for (int vertex = 0; vertex + 1 < kVertices; ++vertex) network.AddEdge(vertex, vertex + 1, 5);
-  EXPECT_EQ(network.MaximumFlow(0, kVertices - 1), 5);
+  EXPECT_EQ(FlowOf(network, 0, kVertices - 1), 5);
 }
 
 TEST(FlowNetworkTest, MinimumCutEqualsTheBestOfAllCuts) {
@@ -98,7 +119,7 @@ TEST(FlowNetworkTest, MinimumCutEqualsTheBestOfAllCuts) {
       if ((side & 1) == 0 || (side >> (vertices - 1) & 1) == 1) continue;
       best = std::min(best, cut_of([&](int64_t vertex) { return (side >> vertex & 1) != 0; }));
     }
-    EXPECT_EQ(network.MaximumFlow(0, vertices - 1), best) << "seed " << seed;
+    EXPECT_EQ(FlowOf(network, 0, vertices - 1), best) << "seed " << seed;
     const std::vector<bool> reached = network.SourceSide(0);
     EXPECT_EQ(cut_of([&](int64_t vertex) { return reached[vertex]; }), best) << "seed " << seed;
   }

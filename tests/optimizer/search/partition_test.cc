@@ -1,7 +1,13 @@
 #include "optimizer/search/partition.h"
 
+#include <numeric>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/random.h"
 #include "tests/optimizer/search/examples.h"
 
@@ -71,6 +77,30 @@ TEST(PartitionTest, AMatchOfMoreNodesThanAnIntervalForbidsNoCut) {
   EXPECT_EQ(PrintPartition(
                 PartitionGraph(Blocks(), touched, {.leaf_nodes_max = 4, .interval_nodes_max = 4})),
             "leaf 0: 0 1 2 3\nleaf 1: 4 5 6 7\n");
+}
+
+// Any two of the siblings of a wide graph merge. Flows through as many matches take minutes.
+TEST(PartitionTest, CutsInTheMiddleWhenNoLooksAreLeft) {
+  constexpr int kSiblings = 300;
+  std::string text = "graph {\n  input %x: float32[2,8]\n";
+  std::vector<std::string> outputs;
+  std::vector<std::vector<NodeId>> touched;
+  for (int i = 0; i < kSiblings; ++i) {
+    absl::StrAppend(&text, "  %a", i, " = Relu(%x) {}\n");
+    outputs.push_back(absl::StrCat("%a", i));
+    for (int j = 0; j < i; ++j) touched.push_back({j, i});
+  }
+  const Graph graph = GraphOf(absl::StrCat(text, "  output ", absl::StrJoin(outputs, ", "), "\n}"));
+  const PartitionOptions options = {.leaf_nodes_max = 10, .looks_max = 100'000};
+  const Partition partition = PartitionGraph(graph, touched, options);
+  std::vector<NodeId> nodes;
+  for (const std::vector<NodeId>& leaf : partition.leaves) {
+    EXPECT_LE(leaf.size(), 10u);
+    nodes.insert(nodes.end(), leaf.begin(), leaf.end());
+  }
+  std::vector<NodeId> all(kSiblings);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(nodes, all) << "halves, and halves of them, are in order";
 }
 
 TEST(PartitionTest, MergesNeighboursIntoIntervalsUpToTheLimit) {
