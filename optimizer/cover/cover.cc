@@ -25,9 +25,9 @@
 // search runs again and keeps, beside the best states, the best of those whose tensors all exist in
 // plain: it can go on by plain kernels of single nodes, which every node has.
 //
-// O(N * states_max * kernels per node) extensions; each looks at the live tensors, and where a node
-// ahead is covered, for a set of several nodes at the nodes up to that. Of the past only choices
-// are kept.
+// O(N * states_max * kernels per node) extensions; each copies the live tensors, and where a node
+// ahead is covered, for a set of several nodes looks at the nodes up to that. Of the past only
+// choices are kept.
 
 namespace plait {
 namespace {
@@ -187,7 +187,8 @@ class CoverSearch {
       Produce(next, group.outputs[i], group.output_formats[i]);
     }
     if (next.latency_us == kNever) return;
-    ForgetSettled(next, first_open);
+    for (const TensorId input : group.inputs) ForgetIfSettled(next, first_open, input);
+    for (const TensorId output : group.outputs) ForgetIfSettled(next, first_open, output);
     positions_[first_open].push_back(std::move(next));
   }
 
@@ -202,10 +203,15 @@ class CoverSearch {
     return fresh;
   }
 
-  LiveTensor& Touch(CoverState& state, TensorId tensor) const {
-    auto place = std::lower_bound(
+  // Where the tensor is among the live ones, or has to be put.
+  static LiveTensors::iterator PlaceOf(CoverState& state, TensorId tensor) {
+    return std::lower_bound(
         state.live.begin(), state.live.end(), tensor,
         [](const LiveTensor& live, TensorId wanted) { return live.tensor < wanted; });
+  }
+
+  LiveTensor& Touch(CoverState& state, TensorId tensor) const {
+    auto place = PlaceOf(state, tensor);
     if (place == state.live.end() || place->tensor != tensor) {
       place = state.live.insert(place, Untouched(tensor));
     }
@@ -233,17 +239,19 @@ class CoverSearch {
     live.demanded = 0;
   }
 
-  // Drops what no longer distinguishes futures: tensors whose readers are all covered.
-  void ForgetSettled(CoverState& state, NodeId first_open) const {
-    const auto settled = [&](const LiveTensor& live) {
-      if (live == Untouched(live.tensor)) return true;
+  // Drops a tensor that no longer distinguishes futures: one whose readers are all covered. Only
+  // those that a group reads and writes can have come to that by it.
+  void ForgetIfSettled(CoverState& state, NodeId first_open, TensorId tensor) const {
+    const auto place = PlaceOf(state, tensor);
+    if (place == state.live.end() || place->tensor != tensor) return;
+    const auto is_settled = [&](const LiveTensor& live) {
+      if (live == Untouched(tensor)) return true;
       if (live.available == 0) return false;
-      const absl::Span<const NodeId> users = graph_.users(live.tensor);
+      const absl::Span<const NodeId> users = graph_.users(tensor);
       return std::all_of(users.begin(), users.end(),
                          [&](NodeId user) { return IsCovered(state, first_open, user); });
     };
-    state.live.erase(std::remove_if(state.live.begin(), state.live.end(), settled),
-                     state.live.end());
+    if (is_settled(*place)) state.live.erase(place);
   }
 
   // The nodes that run together with `node` in the partial cover that the last choice ends: itself
