@@ -19,7 +19,8 @@
 // reach over it, behind %d only %d and such matches (MetaFlow, MLSys 2019, algorithm 2).
 //
 // The sweep costs O(nodes + edges + matches). A flow cuts off at least a fifth of its part, so
-// parts nest O(log N) deep.
+// parts nest O(log N) deep. All flows together look at `looks_max` edges: N siblings of which any
+// two merge are N * N / 2 matches, and what is left of them then is halved as it stands.
 
 namespace plait {
 namespace {
