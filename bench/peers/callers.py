@@ -14,6 +14,8 @@ callers.py FASTER.onnx... loads each file anew for every turn, and the callers t
         -Lbuild/installed/lib -lplait_runtime -Wl,-rpath,$PWD/build/installed/lib
     build/venv-peers/bin/python bench/peers/callers.py FASTER.onnx
 
+A turn is taken again where the machine was disturbed, as in peers.py.
+
 Columns: milliseconds, the median over the turns; that time over `plait bench`'s with its 95 %
 interval; milliseconds of loading with the first run, where the caller tells.
 
@@ -21,16 +23,18 @@ Exit codes: 0 all were timed, 1 a caller failed, 2 usage.
 """
 
 import argparse
+import contextlib
+import functools
 import json
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import onnx
 
+import machine_watch
 import moved  # finds the folder of models
 import participants
 import report
@@ -82,12 +86,15 @@ def measure(arguments, model, inputs):
     loads = {name: [] for name in CALLERS}
     first, _ = bench(arguments, model, inputs, moved.RUNS_MIN)
     runs = max(moved.RUNS_MIN, min(moved.RUNS_MAX, int(arguments.turn_ms * 1000 / first)))
-    for _ in range(arguments.turns):
-        for name, turn in CALLERS.items():
-            time.sleep(PAUSE_S)
-            latency_us, load_ms = turn(arguments, model, inputs, runs)
-            turns[name].append(latency_us)
-            loads[name].append(load_ms)
+    watch = machine_watch.MachineWatch()
+    with contextlib.ExitStack() as stack:
+        watch.start(arguments, stack)
+        for _ in range(arguments.turns):
+            for name, turn in CALLERS.items():
+                (latency_us, load_ms), _ = watch.take(
+                    functools.partial(turn, arguments, model, inputs, runs), PAUSE_S)
+                turns[name].append(latency_us)
+                loads[name].append(load_ms)
     return turns, loads
 
 

@@ -16,6 +16,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 import machine
+import machine_watch
 import participants
 import rounds
 import sample_inputs
@@ -62,7 +63,7 @@ class Round:
 
     load: int
     steal: float | None
-    multiply_add_gflops: tuple
+    taken_again: tuple  # why turns were, whose turns do not show
     dropped: str | None
 
 
@@ -214,6 +215,7 @@ class Race:
         self.result = result
         self.inputs = inputs
         self.arguments = arguments
+        self.machine_watch = machine_watch.MachineWatch()
 
     def run(self):
         """Fills in the rows and rounds of the result."""
@@ -241,9 +243,10 @@ class Race:
             if load == 0:
                 self._compare_outputs(entrants)
             # Beside a spinner it would only tell how the two shared a core.
-            yardstick = None if self.arguments.beside_spinner else self._yardstick(stack)
+            if not self.arguments.beside_spinner:
+                self.machine_watch.start(self.arguments, stack)
             for _ in range(count):
-                self._run_round(entrants, yardstick, load)
+                self._run_round(entrants, load)
             for row, entrant in zip(self.result.rows, entrants):
                 if entrant and not row.failure:
                     row.peak_memory_bytes.append(entrant.peak_memory_bytes())
@@ -287,47 +290,34 @@ class Race:
             if row.runtime in outputs and REFERENCE in outputs:
                 row.max_rel_error = _worst_error(outputs[REFERENCE], outputs[row.runtime])
 
-    def _yardstick(self, stack):
-        """A participant that reads the yardsticks; None where plait is not built."""
-        try:
-            return stack.enter_context(participants.plait("yardstick", self.arguments))
-        except ParticipantFailure:
-            return None
-
-    def _run_round(self, entrants, yardstick, load):
+    def _run_round(self, entrants, load):
         """Gives every participant one turn, in an order of the round's own: whoever comes behind
         one whose threads still spin loses by it, and so nobody always does."""
         rows, number = self.result.rows, len(self.result.rounds)
-        before, _ = _read(yardstick, wait_seconds=rounds.PARTED_WAIT_SECONDS)
         steal = machine.StealClock()
+        reasons, dropped = [], None
         for index in random.Random(number).sample(range(len(rows)), len(rows)):
-            rows[index].turns.append(self._turn(rows[index], entrants[index]))
+            # In a round that counts for nothing each has one turn still.
+            tries = 1 if dropped else rounds.TURN_TRIES
+            turn, disturbances = self._turn(rows[index], entrants[index], tries)
+            rows[index].turns.append(turn)
+            reasons += disturbances
+            if len(disturbances) == tries:
+                dropped = dropped or disturbances[-1]
         share = steal.share()
-        after, are_threads_far = _read(yardstick, wait_seconds=0)
-        readings = (before, after)
-        reason = rounds.reason_to_drop(share, readings, are_threads_far)
-        self.result.rounds.append(Round(load, share, readings, reason))
+        self.result.rounds.append(
+            Round(load, share, tuple(reasons), dropped or rounds.reason_to_drop(share)))
 
-    def _turn(self, row, entrant):
+    def _turn(self, row, entrant, tries):
+        """A turn of at most so many, and what disturbed the machine in those before."""
         if row.failure or entrant is None:
-            return None
-        time.sleep(self.arguments.pause_ms / 1000)
+            return None, []
         try:
-            return entrant.time(row.runs)
+            return self.machine_watch.take(lambda: entrant.time(row.runs),
+                                           self.arguments.pause_ms / 1000, tries)
         except ParticipantFailure as failure:
             row.failure = str(failure)
-            return None
-
-
-def _read(yardstick, wait_seconds):
-    """The rate of multiply-adds, and whether the processors are parted; None where unknown."""
-    rate, parted = "multiply_add_gflops", "are_threads_far"
-    try:
-        request = {"command": "yardsticks", "wait_seconds": wait_seconds}
-        answer = yardstick.ask(request, rate) if yardstick else {}
-    except ParticipantFailure:
-        answer = {}
-    return answer.get(rate), answer.get(parted)
+            return None, []
 
 
 def _worst_error(expected, actual):

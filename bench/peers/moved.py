@@ -17,6 +17,8 @@ with a quota both one and two, of which the better counts. A quota lets a proces
 its share of a tenth of a second is spent, so that there the mean of a turn's runs counts and not
 their median.
 
+A turn is taken again where the machine was disturbed, as in peers.py.
+
 Columns: milliseconds of both, and the second by the first with its 95 % interval; below, what plait
 says of the plan that it uses. --json keeps them.
 
@@ -27,6 +29,7 @@ import argparse
 import base64
 import contextlib
 import dataclasses
+import functools
 import json
 import pathlib
 import re
@@ -43,6 +46,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "models"))
 
 import limits  # noqa: E402 (the folders of models are found through the line above)
+import machine_watch  # noqa: E402
 import participants  # noqa: E402
 import report  # noqa: E402
 import sample_inputs  # noqa: E402
@@ -51,6 +55,7 @@ ROOT = HERE.parent.parent
 LOADS = 3
 RUNS_MIN, RUNS_MAX = 3, 300
 TIMEOUT_S = 600.0
+PAUSE_S = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,8 +153,10 @@ def race(here, optimized, inputs, arguments):
     """Returns what plait said, and what a run took in each turn: plait's and each peer's."""
     turns = {"plait": [], **{threads: [] for threads in here.peer_threads}}
     runs = {}
+    watch = machine_watch.MachineWatch()
     for _ in range(LOADS):
         with contextlib.ExitStack() as stack:
+            watch.start(arguments, stack)
             entrants = {"plait": stack.enter_context(plait_in(here, arguments))}
             told = entrants["plait"].load(optimized, inputs)
             for threads in here.peer_threads:
@@ -161,7 +168,8 @@ def race(here, optimized, inputs, arguments):
                 for name, entrant in entrants.items():
                     wanted = runs.get(name) or runs_of(entrant, arguments)
                     runs[name] = wanted
-                    turns[name].append(entrant.typical_us(wanted))
+                    turn = functools.partial(entrant.typical_us, wanted)
+                    turns[name].append(watch.take(turn, PAUSE_S)[0])
     return told, turns
 
 

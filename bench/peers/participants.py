@@ -21,6 +21,7 @@ CHILD = pathlib.Path(__file__).resolve().parent / "runtime_child.py"
 # What plait's plans may keep (OptimizeOptions.precision) where a precision is compared. A plan that
 # may lose accuracy in other numbers is of neither.
 PLAN_PRECISIONS = {"fp32": {"strict"}, "bf16": {"strict", "bf16"}}
+YARDSTICK_TIMEOUT_S = 60.0
 
 
 class ParticipantFailure(Exception):
@@ -187,9 +188,18 @@ def plait_program(arguments):
 
 def plait(name, arguments):
     """plait's executor, in a program of its own."""
+    # Beside others an application leaves its threads where the system puts them.
+    placement = "anywhere" if arguments.beside_spinner else "pinned"
+    return _plait(name, arguments, placement, arguments.timeout_s)
+
+
+def yardstick(arguments):
+    """The same, to read how fast the machine is."""
+    return _plait("yardstick", arguments, "pinned", YARDSTICK_TIMEOUT_S)
+
+
+def _plait(name, arguments, placement, timeout_s):
     program = plait_program(arguments)
     if not program.is_file():
         raise ParticipantFailure(f"{program.name} is not built")
-    # Beside others an application leaves its threads where the system puts them.
-    placement = "anywhere" if arguments.beside_spinner else "pinned"
-    return Participant(name, [program, arguments.threads, placement], arguments.timeout_s)
+    return Participant(name, [program, arguments.threads, placement], timeout_s)

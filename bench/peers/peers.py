@@ -15,10 +15,11 @@ plait-again is plait once more: what its ratio is away from 1 is noise. plait-se
 --runtimes names it, is plait.InferenceSession of the wheel that is installed beside the peers, from
 Python as they are.
 
-Rounds in which the host took more than 1 % of the processor time, the multiply-add yardstick moved
-by more than 3 % or the host parted the processors do not count; rounds are added until the 95 %
-interval of the better peer's time over plait's is within 3 % of its median, or there are
---rounds-max.
+A turn is taken again, up to five times, where right before or right behind it the host has parted
+the processors, multiply-adds run at less than 90 % or memory is read at less than 75 % of what is
+usual here. Rounds with a turn that never was undisturbed, or in which the host took more than 1 %
+of the processor time, do not count; rounds are added until the 95 % interval of the better peer's
+time over plait's is within 3 % of its median, or there are --rounds-max.
 
 Columns: median, p10 and p95 over the runs (medians over the rounds); spread is (max - min) / median
 of the round medians; % peak is the model's flops by the median over the processor's fp32 peak; MiB
@@ -80,8 +81,8 @@ def parse():
     parser.add_argument("--input-scale", type=float, default=1.0, metavar="X",
                         help="floating-point inputs are uniform in [-X, X) (1)")
     parser.add_argument("--beside-spinner", action="store_true",
-                        help="a process spins on one core meanwhile; no round is dropped for a "
-                             "moved yardstick then")
+                        help="a process spins on one core meanwhile; no turn is taken "
+                             "again then")
     parser.add_argument("--timeout-s", type=float, default=600.0, help="per answer (600)")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
                         help="also write the results, by custom to bench/results/cpu/PROCESSOR")

@@ -47,7 +47,9 @@ def _conclusions(result):
     if noise:
         yield f"plait / plait, the noise floor: {interval(noise)}"
     dropped = len(result.rounds) - result.counted
-    yield f"rounds: {len(result.rounds)}, of which {dropped} do not count"
+    again = sum(len(entry.taken_again) for entry in result.rounds)
+    yield (f"rounds: {len(result.rounds)}, of which {dropped} do not count; "
+           f"turns taken again: {again}")
     if not result.counted:
         yield "no round was quiet: all are shown, and nothing follows from them"
 
@@ -116,10 +118,11 @@ class Document:
     def __init__(self, path, arguments, programs):
         self.path = path
         self.head = {
-            "schema_version": 2, "machine": machine.describe(), "programs": programs,
+            "schema_version": 3, "machine": machine.describe(), "programs": programs,
             "options": {name: getattr(arguments, name) for name in self.OPTIONS},
             "rules": {"steal_max": rounds.STEAL_MAX,
-                      "yardstick_drift_max": rounds.YARDSTICK_DRIFT_MAX,
+                      "multiply_add_min": rounds.MULTIPLY_ADD_MIN,
+                      "read_min": rounds.READ_MIN, "turn_tries": rounds.TURN_TRIES,
                       "half_width_wanted": rounds.HALF_WIDTH_WANTED},
         }
         earlier = self._earlier()

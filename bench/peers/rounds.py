@@ -1,32 +1,59 @@
 """The rules of a comparison: which rounds count, and when there are enough of them. Pure."""
 
+import dataclasses
 import math
 import statistics
 
-# Fixed before anything is measured, so that no round is dropped for what it shows.
+# Fixed before anything is measured, so that nothing is dropped for what it shows.
 STEAL_MAX = 0.01
-YARDSTICK_DRIFT_MAX = 0.03
-# How long a round is put off at most while the host has the processors on cores without a common
+# The least of what is usual that a yardstick may read right before and right behind a turn: where
+# two threads are made to share a core, they multiply half as fast, and a neighbour that takes the
+# memory leaves less than this of it. Undisturbed readings are within some 5 and 20 %.
+MULTIPLY_ADD_MIN = 0.9
+READ_MIN = 0.75
+# How often a turn is taken before its round counts for nothing.
+TURN_TRIES = 6
+# How long a turn is put off at most while the host has the processors on cores without a common
 # cache.
-PARTED_WAIT_SECONDS = 6
+PARTED_WAIT_SECONDS = 4
 # Rounds are added until the 95 % interval of the ratio is no wider than this to either side.
 HALF_WIDTH_WANTED = 0.03
 
 
-def reason_to_drop(steal, multiply_add_gflops, are_threads_far=None):
-    """Why a round does not count, or None.
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """What the yardsticks of the machine say at one moment; None: not known."""
 
-    `steal` is the share of processor time that the host took from this machine during the round;
-    the readings of the multiply-add yardstick are those before and after it; `are_threads_far` says
-    whether the processors were parted then. None: not known.
-    """
+    multiply_add_gflops: float | None = None
+    read_gbps: float | None = None
+    are_threads_far: bool | None = None
+
+
+def usual(readings):
+    """The upper quartile of either rate: the machine may be disturbed for half of the time."""
+    def quartile(rates):
+        known = sorted(rate for rate in rates if rate)
+        return known[(3 * len(known)) // 4] if known else None
+    return Reading(quartile(reading.multiply_add_gflops for reading in readings),
+                   quartile(reading.read_gbps for reading in readings))
+
+
+def disturbance(reading, of_machine):
+    """Why a turn beside such a reading does not count, or None; `of_machine` is what is usual."""
+    if reading.are_threads_far:
+        return "the host parted the processors"
+    for what, least in (("multiply_add_gflops", MULTIPLY_ADD_MIN), ("read_gbps", READ_MIN)):
+        rate, wanted = getattr(reading, what), getattr(of_machine, what)
+        if rate and wanted and rate < least * wanted:
+            return f"{what} was {rate / wanted:.0%} of what is usual"
+    return None
+
+
+def reason_to_drop(steal):
+    """Why a round does not count whose turns do, or None. `steal` is the share of processor time
+    that the host took from this machine during the round; None: not known."""
     if steal is not None and steal > STEAL_MAX:
         return f"the host took {steal:.1%} of the processor time"
-    before, after = multiply_add_gflops
-    if before and after and abs(after / before - 1) > YARDSTICK_DRIFT_MAX:
-        return f"the yardstick moved by {after / before - 1:+.1%}"
-    if are_threads_far:
-        return "the host parted the processors"
     return None
 
 

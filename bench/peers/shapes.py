@@ -8,12 +8,14 @@ output; milliseconds of plait's first run of that shape, which binds the plan to
 ones (the median); those of ONNX Runtime; the ratio of the later ones. plait is
 plait.InferenceSession of the wheel that is installed beside the peers; shapes come in the order of
 the sizes, the last given fastest. Only one of the two runs at a time, after a pause, so that the
-other's threads have come to rest.
+other's threads have come to rest; later runs are taken again where the machine was disturbed, as in
+peers.py.
 
 Exit codes: 0 all agree, 1 an output differs by more than --tolerance, 2 usage.
 """
 
 import argparse
+import contextlib
 import itertools
 import pathlib
 import statistics
@@ -27,9 +29,11 @@ import plait
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "models"))
 
+import machine_watch  # noqa: E402
 import sample_inputs  # noqa: E402 (found through the line above)
 from check_equal import relative_error  # noqa: E402
 
+ROOT = HERE.parent.parent
 PAUSE_S = 0.1
 
 
@@ -50,6 +54,8 @@ def parse():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--runs", type=int, default=9, help="later runs of each shape (9)")
     parser.add_argument("--tolerance", type=float, default=1e-4)
+    parser.add_argument("--plait", type=pathlib.Path, default=ROOT / "build" / "plait",
+                        metavar="PROGRAM", help="beside which plait_child is (build/plait)")
     return parser.parse_args()
 
 
@@ -63,15 +69,22 @@ def feeds_of(session, sizes):
     return feeds
 
 
-def timed(session, feeds, runs):
+def milliseconds_of(session, feeds):
+    """The outputs of one run, and what it took."""
+    began = time.perf_counter()
+    outputs = session.run(None, feeds)
+    return outputs, (time.perf_counter() - began) * 1000
+
+
+def timed(session, feeds, runs, watch):
     """The outputs, and milliseconds of the first run and of the median of the others."""
     time.sleep(PAUSE_S)
-    taken = []
-    for _ in range(runs + 1):
-        began = time.perf_counter()
-        outputs = session.run(None, feeds)
-        taken.append((time.perf_counter() - began) * 1000)
-    return outputs, taken[0], statistics.median(taken[1:])
+    outputs, first = milliseconds_of(session, feeds)
+
+    def later():
+        session.run(None, feeds)
+        return statistics.median(milliseconds_of(session, feeds)[1] for _ in range(runs))
+    return outputs, first, watch.take(later, PAUSE_S)[0]
 
 
 def peer_session(path, threads):
@@ -83,6 +96,15 @@ def peer_session(path, threads):
 
 def main():
     arguments = parse()
+    with contextlib.ExitStack() as stack:
+        watch = machine_watch.MachineWatch()
+        watch.start(arguments, stack)
+        worst = compare(arguments, watch)
+    return 0 if worst <= arguments.tolerance else 1
+
+
+def compare(arguments, watch):
+    """Prints a row per shape; returns the largest error."""
     own = plait.InferenceSession(arguments.model, threads=arguments.threads)
     peer = peer_session(arguments.model, arguments.threads)
     names = [name for name, _ in arguments.sizes]
@@ -91,8 +113,8 @@ def main():
     worst, ratios = 0.0, []
     for combination in itertools.product(*(sizes for _, sizes in arguments.sizes)):
         feeds = feeds_of(peer, dict(zip(names, combination)))
-        outputs, first, later = timed(own, feeds, arguments.runs)
-        expected, peer_first, peer_later = timed(peer, feeds, arguments.runs)
+        outputs, first, later = timed(own, feeds, arguments.runs, watch)
+        expected, peer_first, peer_later = timed(peer, feeds, arguments.runs, watch)
         error = max(map(relative_error, map(np.asarray, expected), map(np.asarray, outputs)))
         worst = max(worst, error)
         ratios.append(peer_later / later)
@@ -100,7 +122,7 @@ def main():
               f"{peer_first:>10.2f} {peer_later:>10.2f} {ratios[-1]:>6.2f}", flush=True)
     print(f"{len(ratios)} shapes, largest error {worst:.1e}, ONNX Runtime / plait: "
           f"{statistics.geometric_mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
-    return 0 if worst <= arguments.tolerance else 1
+    return worst
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 by which rounds count."""
 
 import contextlib
+import itertools
 import json
 import pathlib
 import shutil
@@ -18,6 +19,7 @@ sys.path.insert(0, str(ROOT / "bench" / "models"))
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 
 import light  # noqa: E402 (found through the lines above)
+import machine_watch  # noqa: E402
 import participants  # noqa: E402
 import report  # noqa: E402
 import rounds  # noqa: E402
@@ -127,7 +129,7 @@ def test_large_inputs_beside_a_process_that_spins(model):
     done, document, rows = compare(model, "--beside-spinner", "--input-scale", 255)
     assert done.returncode == 0, done.stdout + done.stderr
     assert document["options"]["beside_spinner"] and document["options"]["input_scale"] == 255
-    assert document["models"][0]["rounds"][0]["multiply_add_gflops"] == [None, None]
+    assert not any(entry["taken_again"] for entry in document["models"][0]["rounds"])
     assert rows["plait"]["latency_us_median"] > 0 and rows["plait"]["max_rel_error"] < 1e-4
 
 
@@ -249,13 +251,51 @@ def test_a_verdict_needs_the_whole_interval():
         "faster", "undecided", "slower"]
 
 
-def test_rounds_are_dropped_for_the_machine_and_not_for_what_they_show():
-    assert rounds.reason_to_drop(0.005, (400, 410)) is None
-    assert "took 2.0%" in rounds.reason_to_drop(0.02, (400, 400))
-    assert "moved by -5.0%" in rounds.reason_to_drop(0, (400, 380))
-    assert "parted" in rounds.reason_to_drop(0, (400, 400), are_threads_far=True)
-    assert rounds.reason_to_drop(0, (400, 400), are_threads_far=False) is None
-    assert rounds.reason_to_drop(None, (None, None)) is None, "not known is not disturbed"
+def test_turns_are_taken_again_for_the_machine_and_not_for_what_they_show():
+    machine = rounds.usual([rounds.Reading(*rates) for rates in (
+        (400, 20), (390, 19), (200, 18), (210, 9))])
+    assert machine == rounds.Reading(400, 20), "that is the upper quartile"
+    assert rounds.disturbance(rounds.Reading(361, 15.1, False), machine) is None
+    assert "gflops was 52%" in rounds.disturbance(rounds.Reading(210, 20, False), machine)
+    assert "gbps was 50%" in rounds.disturbance(rounds.Reading(400, 10, False), machine)
+    assert "parted" in rounds.disturbance(rounds.Reading(400, 20, True), machine)
+    unknown = rounds.Reading()
+    assert rounds.disturbance(unknown, rounds.usual([unknown])) is None, "no reading, no reason"
+
+
+def test_rounds_are_dropped_for_time_that_the_host_took():
+    assert rounds.reason_to_drop(0.005) is None and rounds.reason_to_drop(None) is None
+    assert "took 2.0%" in rounds.reason_to_drop(0.02)
+
+
+class Yardstick:
+    """Tells far threads where it is told to, and else an undisturbed machine."""
+
+    def __init__(self, *are_far):
+        self.are_far = list(are_far)
+
+    def ask(self, request, *fields):
+        assert set(fields) == {"multiply_add_gflops", "read_gbps", "are_threads_far"}
+        return {"multiply_add_gflops": 400, "read_gbps": 20, "are_threads_far": self.are_far.pop(0)}
+
+
+def take_turn(tries, *are_far):
+    """What is taken of turns that return 1, 2 .., and how many were disturbed."""
+    watch = machine_watch.MachineWatch()
+    watch.yardstick = Yardstick(*are_far)
+    turns = itertools.count(1)
+    taken, disturbances = watch.take(lambda: next(turns), 0, tries)
+    assert not watch.yardstick.are_far, "read before and behind each turn"
+    return taken, len(disturbances)
+
+
+def test_a_turn_is_the_first_with_an_undisturbed_moment_on_either_side():
+    assert take_turn(6, False, False) == (1, 0)
+    # Disturbed before it, then behind it, then not.
+    assert take_turn(6, True, False, True, False, False) == (2, 2)
+    # The last is taken, come what may, so that every participant has numbers.
+    assert take_turn(2, True, True) == (1, 2)
+    assert take_turn(1, False, True) == (1, 1)
 
 
 def test_the_summary_is_a_geometric_mean_with_verdicts():
