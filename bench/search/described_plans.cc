@@ -31,7 +31,11 @@ absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedD
   offers.AppendMissing(/*single_nodes=*/!fuse, &missing);
   PLAIT_RETURN_IF_ERROR(budgeted.ResolveAll(missing));
   CoveredGraph covered;
-  PLAIT_ASSIGN_OR_RETURN(covered.cover, FindCover(graph, offers.Table(), {}));
+  const ScheduleDevice schedule = ScheduleDeviceOf(device);
+  PLAIT_ASSIGN_OR_RETURN(covered.cover,
+                         FindCover(graph, offers.Table(),
+                                   {.streams = schedule.streams_max,
+                                    .launch_gap_us = schedule.overheads.launch_gap_us}));
   for (const CoverStep& step : covered.cover.steps) {
     const Kernel& kernel = step.group.part.kernel;
     const ProfileOrigin origin = {device.fingerprint, catalog->Version(kernel.family)};

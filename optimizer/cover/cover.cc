@@ -9,6 +9,7 @@
 #include "optimizer/cover/conversions.h"
 #include "optimizer/cover/cover_state.h"
 #include "optimizer/cover/cover_steps.h"
+#include "optimizer/cover/shorten_path.h"
 
 // A chain of three nodes; alone each takes 10 us, 0 and 1 fused 12, 1 and 2 fused 15. States by the
 // first open node: at 1 one of 10 us; at 2 two, {0}{1} with 20 and {0,1} with 12, of which the
@@ -340,8 +341,10 @@ absl::StatusOr<std::vector<int>> ChooseGroups(const Graph& graph, const CoverTab
 
 absl::StatusOr<Cover> FindCover(const Graph& graph, const KernelTable& table,
                                 const CoverOptions& options) {
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<int> groups,
-                         ChooseGroups(graph, CoverTableOf(table), options));
+  const CoverTable slim = CoverTableOf(table);
+  PLAIT_ASSIGN_OR_RETURN(std::vector<int> groups, ChooseGroups(graph, slim, options));
+  groups = ShortenPath(graph, slim, {options.width, options.launch_gap_us, options.streams},
+                       std::move(groups));
   return MakeCover(graph, table, options, groups);
 }
 

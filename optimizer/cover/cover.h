@@ -29,6 +29,10 @@ struct CoverOptions {
   bool free_boundary = false;
   // States kept per position. The cover is optimal when no position ever has more.
   int states_max = 32;
+  // How many launches may run side by side, with what gap in front of each: more than one has
+  // FindCover make the longest path shorter (ShortenPath).
+  int streams = 1;
+  double launch_gap_us = 0;
 };
 
 // A tensor in one format.

@@ -82,9 +82,12 @@ absl::StatusOr<std::vector<PlannedGraph>> PlanFused(const Graph& graph, const Se
   for (const CoverWidth width : {CoverWidth::kFastest, CoverWidth::kPart}) {
     const bool fastest = width == CoverWidth::kFastest;
     if (!fastest && device.schedule.streams_max == 1) continue;
-    PLAIT_ASSIGN_OR_RETURN(
-        const Cover cover,
-        FindCover(graph, table, {.width = width, .states_max = kGraphCoverStates}));
+    PLAIT_ASSIGN_OR_RETURN(const Cover cover,
+                           FindCover(graph, table,
+                                     {.width = width,
+                                      .states_max = kGraphCoverStates,
+                                      .streams = fastest ? 1 : device.schedule.streams_max,
+                                      .launch_gap_us = device.schedule.overheads.launch_gap_us}));
     for (const SchedulePolicy* candidate : {&kSequentialPolicy, &policy}) {
       // A narrow cover that runs in line is never better than the fastest one.
       if (!fastest && candidate == &kSequentialPolicy) continue;
