@@ -2,11 +2,10 @@
 // each into normal form, covers it with the device's kernels and prints
 //
 //   kernels, chain    launches, and those on the longest path
-//   envelope          ms by PredictionDetail::kEnvelope: with any number of streams, and with one;
-//                     in fp32, and at the rate of tf32; then how far each is from the same estimate
-//                     made by hand, where there is one
-//   blocks            ms by PredictionDetail::kBlocks under the policies plait and sequential, and
-//                     these divided by the envelope's
+//   fp32, tf32        ms by PredictionDetail::kEnvelope at either rate: with any number of streams,
+//                     and with one (practical_times.py counts the same from the file alone)
+//   plait, line       ms by PredictionDetail::kBlocks under the policies plait and sequential, and
+//                     these divided by the envelope's in fp32
 //
 // `described_devices --search MODEL.onnx...` rewrites them first, as a job does, by the envelope.
 //
@@ -18,13 +17,10 @@
 //   cmake --build build --target described_devices && build/described_devices build/models/*.onnx
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "bench/search/described_plans.h"
 #include "bench/search/described_search.h"
@@ -35,31 +31,6 @@
 namespace plait {
 namespace {
 
-// Milliseconds: 2.5 us a kernel and the work at 60 % of the rates, counted on paper.
-struct ByHand {
-  double any_streams = 0;
-  double one_stream = 0;
-};
-struct Estimates {
-  ByHand fp32;
-  ByHand tf32;
-};
-
-// 0: none was made.
-const std::map<std::string, Estimates>& EstimatesByHand() {
-  static const std::map<std::string, Estimates> estimates = {
-      {"inception_v3", {{0.34, 0.60}, {0.165, 0.335}}},
-      {"resnet50", {{0.355, 0.37}, {0.176, 0.189}}},
-      {"resnext50", {{0.36, 0.38}, {0.18, 0.19}}},
-      {"nasnet_large", {{1.16, 2.25}, {0.51, 1.19}}},
-      {"nasnet_mobile", {{0.26, 0.69}, {0.25, 0.67}}},
-      {"rnntc_sru", {{0.055, 0}, {0, 0}}},
-      {"bert_base", {{0, 0.84}, {0, 0.31}}},
-      {"bert_large", {{0, 2.6}, {0, 0.76}}},
-  };
-  return estimates;
-}
-
 PathCost PathsOf(const ScheduleProblem& problem, bool counts_launches) {
   std::vector<CostedStep> steps;
   for (const Launch& launch : problem.launches) {
@@ -67,10 +38,6 @@ PathCost PathsOf(const ScheduleProblem& problem, bool counts_launches) {
     steps.push_back({counts_launches ? (us > 0 ? 1.0 : 0.0) : us, launch.predecessors});
   }
   return MeasurePaths(steps);
-}
-
-std::string OffBy(double ms, double by_hand) {
-  return by_hand == 0 ? "     -" : absl::StrFormat("%+5.0f%%", 100 * (ms / by_hand - 1));
 }
 
 absl::Status PrintPredictions(const std::string& name, const Graph& normal_form, bool searches) {
@@ -87,21 +54,16 @@ absl::Status PrintPredictions(const std::string& name, const Graph& normal_form,
   const PathCost launches = PathsOf(envelope, true);
   const PathCost fp32_us = PathsOf(envelope, false);
   const PathCost tf32_us = PathsOf(ProblemOn(covered, tf32, PredictionDetail::kEnvelope), false);
-  const auto found = EstimatesByHand().find(name);
-  const Estimates hand = found == EstimatesByHand().end() ? Estimates() : found->second;
   PLAIT_ASSIGN_OR_RETURN(const CoveredGraph in_blocks,
                          CoverDescribed(graph, kH200Device, PredictionDetail::kBlocks));
   const ScheduleProblem blocks = ProblemOn(in_blocks, kH200Device, PredictionDetail::kBlocks);
   const double plait_us = MakespanUs(blocks, kPlaitPolicy.assign(blocks));
   const double line_us = MakespanUs(blocks, kSequentialPolicy.assign(blocks));
-  std::printf(
-      "%-16s %4.0f %4.0f  %6.3f %6.3f %s %s  %6.3f %6.3f %s %s  %6.3f %6.3f  %5.2f %5.2f\n",
-      name.c_str(), launches.total_us, launches.critical_us, fp32_us.critical_us / 1e3,
-      fp32_us.total_us / 1e3, OffBy(fp32_us.critical_us / 1e3, hand.fp32.any_streams).c_str(),
-      OffBy(fp32_us.total_us / 1e3, hand.fp32.one_stream).c_str(), tf32_us.critical_us / 1e3,
-      tf32_us.total_us / 1e3, OffBy(tf32_us.critical_us / 1e3, hand.tf32.any_streams).c_str(),
-      OffBy(tf32_us.total_us / 1e3, hand.tf32.one_stream).c_str(), plait_us / 1e3, line_us / 1e3,
-      plait_us / fp32_us.critical_us, line_us / fp32_us.total_us);
+  std::printf("%-16s %4.0f %4.0f  %6.3f %6.3f  %6.3f %6.3f  %6.3f %6.3f  %5.2f %5.2f\n",
+              name.c_str(), launches.total_us, launches.critical_us, fp32_us.critical_us / 1e3,
+              fp32_us.total_us / 1e3, tf32_us.critical_us / 1e3, tf32_us.total_us / 1e3,
+              plait_us / 1e3, line_us / 1e3, plait_us / fp32_us.critical_us,
+              line_us / fp32_us.total_us);
   return absl::OkStatus();
 }
 
@@ -146,9 +108,8 @@ absl::Status Run(int argc, char** argv) {
   if (draws > 0) {
     std::printf("%-16s %-12s %6s %7s  %s\n", "model", "best", "stays", "regret", "over line");
   } else {
-    std::printf("%-16s %4s %4s  %-29s %-29s %-14s %s\n", "model", "kern", "chai",
-                "envelope fp32: any, one, by hand", "tf32: any, one, by hand",
-                "blocks: plait, line", "to envelope");
+    std::printf("%-16s %4s %4s  %-13s  %-13s  %-13s  %s\n", "model", "kern", "chai",
+                "fp32 any, one", "tf32 any, one", "plait, line", "to envelope");
   }
   for (int i = first; i < argc; ++i) {
     const std::string path = argv[i];
