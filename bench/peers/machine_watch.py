@@ -6,7 +6,7 @@ import participants
 import rounds
 from participants import ParticipantFailure
 
-# Read before the first turn, so far apart that one disturbance is not in all of them.
+# So many are read before the first turn, so far apart that one disturbance is not in all of them.
 FIRST_READINGS, BETWEEN_SECONDS = 12, 0.2
 
 
@@ -24,7 +24,7 @@ class MachineWatch:
         except ParticipantFailure:
             self.yardstick = None
         while self.yardstick and len(self.readings) < FIRST_READINGS:
-            self._read(wait_seconds=0)
+            self._read()
             time.sleep(BETWEEN_SECONDS)
 
     def take(self, turn, pause_seconds, tries=rounds.TURN_TRIES):
@@ -36,7 +36,7 @@ class MachineWatch:
         taken, disturbances = None, []
         while len(disturbances) < tries:
             time.sleep(pause_seconds)
-            disturbed = self._disturbance(rounds.PARTED_WAIT_SECONDS)
+            disturbed = self._disturbance(rounds.QUIET_WAIT_SECONDS)
             # Of a turn that does not count no more is wanted than that it has numbers.
             if not disturbed or len(disturbances) + 1 == tries:
                 taken = turn()
@@ -47,15 +47,19 @@ class MachineWatch:
         return taken, disturbances
 
     def _disturbance(self, wait_seconds):
-        """What disturbs the machine now, or None; waits so long for parted processors."""
-        return rounds.disturbance(self._read(wait_seconds), rounds.usual(self.readings))
+        """What disturbs the machine, or None as soon as nothing does; waits so long for it."""
+        deadline = time.monotonic() + wait_seconds
+        while True:
+            disturbed = rounds.disturbance(self._read(), rounds.usual(self.readings))
+            if not disturbed or time.monotonic() >= deadline:
+                return disturbed
+            time.sleep(BETWEEN_SECONDS)
 
-    def _read(self, wait_seconds):
+    def _read(self):
         reading = rounds.Reading()
         try:
             if self.yardstick:
-                answer = self.yardstick.ask(
-                    {"command": "yardsticks", "wait_seconds": wait_seconds}, *vars(reading))
+                answer = self.yardstick.ask({"command": "yardsticks"}, *vars(reading))
                 reading = rounds.Reading(**answer)
         except ParticipantFailure:
             self.yardstick = None

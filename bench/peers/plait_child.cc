@@ -5,14 +5,13 @@
 //   {"command": "load", "model": PATH, "folder": DIR}   {"version", "load_ms", "flops", "kernels"}
 //   {"command": "time", "runs": N}                      {"samples_us": [...]}
 //   {"command": "outputs", "folder": DIR}               {"ok": true}, and a file per output in it
-//   {"command": "yardsticks", "wait_seconds": S}        {"multiply_add_gflops", "read_gbps",
+//   {"command": "yardsticks"}                           {"multiply_add_gflops", "read_gbps",
 //                                                        "are_threads_far"}
 //   {"command": "quit"}                                 (the process ends)
 //
 // The folder of "load" holds a <name>.npy for each input. A run is all that a caller waits for
 // whose inputs and outputs lie where the plan has them, row-major, as the other runtimes have
-// theirs bound. Before yardsticks are read, the child waits for threads that are far from each
-// other (AwaitNearThreads), if it is to. A command that fails is answered {"error": "..."} and the
+// theirs bound. A command that fails is answered {"error": "..."} and the
 // process goes on.
 #include <iostream>
 #include <optional>
@@ -53,7 +52,7 @@ class PlaitChild {
     if (command == "load") return Load(request.value("model", ""), request.value("folder", ""));
     if (command == "time") return Time(request.value("runs", 0));
     if (command == "outputs") return WriteOutputsTo(request.value("folder", ""));
-    if (command == "yardsticks") return ReadYardsticks(request.value("wait_seconds", 0.0));
+    if (command == "yardsticks") return ReadYardsticks();
     return absl::InvalidArgumentError(absl::StrCat("unknown command \"", command, "\""));
   }
 
@@ -100,9 +99,7 @@ class PlaitChild {
     return Json{{"ok", true}};
   }
 
-  absl::StatusOr<Json> ReadYardsticks(double wait_seconds) {
-    executor_->AllowWaits(absl::Seconds(wait_seconds));
-    if (wait_seconds > 0) executor_->AwaitNearThreads({});
+  absl::StatusOr<Json> ReadYardsticks() {
     const bool are_threads_far = executor_->AreThreadsFar();
     const Yardsticks yardsticks = executor_->ReadYardsticks();
     return Json{{"multiply_add_gflops", yardsticks.multiply_add_flops_per_us / 1000},

@@ -13,9 +13,8 @@ MULTIPLY_ADD_MIN = 0.9
 READ_MIN = 0.75
 # How often a turn is taken before its round counts for nothing.
 TURN_TRIES = 6
-# How long a turn is put off at most while the host has the processors on cores without a common
-# cache.
-PARTED_WAIT_SECONDS = 4
+# How long a turn is put off at most while the machine is disturbed.
+QUIET_WAIT_SECONDS = 4
 # Rounds are added until the 95 % interval of the ratio is no wider than this to either side.
 HALF_WIDTH_WANTED = 0.03
 
@@ -30,17 +29,20 @@ class Reading:
 
 
 def usual(readings):
-    """The upper quartile of either rate: the machine may be disturbed for half of the time."""
+    """The upper quartile of either rate: the machine may be disturbed for half of the time.
+    Threads that are far in three of four readings are so by nature."""
     def quartile(rates):
         known = sorted(rate for rate in rates if rate)
         return known[(3 * len(known)) // 4] if known else None
+    far = sum(bool(reading.are_threads_far) for reading in readings)
     return Reading(quartile(reading.multiply_add_gflops for reading in readings),
-                   quartile(reading.read_gbps for reading in readings))
+                   quartile(reading.read_gbps for reading in readings),
+                   4 * far >= 3 * len(readings))
 
 
 def disturbance(reading, of_machine):
     """Why a turn beside such a reading does not count, or None; `of_machine` is what is usual."""
-    if reading.are_threads_far:
+    if reading.are_threads_far and not of_machine.are_threads_far:
         return "the host parted the processors"
     for what, least in (("multiply_add_gflops", MULTIPLY_ADD_MIN), ("read_gbps", READ_MIN)):
         rate, wanted = getattr(reading, what), getattr(of_machine, what)

@@ -254,11 +254,13 @@ def test_a_verdict_needs_the_whole_interval():
 def test_turns_are_taken_again_for_the_machine_and_not_for_what_they_show():
     machine = rounds.usual([rounds.Reading(*rates) for rates in (
         (400, 20), (390, 19), (200, 18), (210, 9))])
-    assert machine == rounds.Reading(400, 20), "that is the upper quartile"
+    assert machine == rounds.Reading(400, 20, False), "that is the upper quartile"
     assert rounds.disturbance(rounds.Reading(361, 15.1, False), machine) is None
     assert "gflops was 52%" in rounds.disturbance(rounds.Reading(210, 20, False), machine)
     assert "gbps was 50%" in rounds.disturbance(rounds.Reading(400, 10, False), machine)
     assert "parted" in rounds.disturbance(rounds.Reading(400, 20, True), machine)
+    parted = rounds.Reading(400, 20, True)
+    assert rounds.disturbance(parted, rounds.usual([parted] * 3 + [machine])) is None, "by nature"
     unknown = rounds.Reading()
     assert rounds.disturbance(unknown, rounds.usual([unknown])) is None, "no reading, no reason"
 
@@ -279,9 +281,12 @@ class Yardstick:
         return {"multiply_add_gflops": 400, "read_gbps": 20, "are_threads_far": self.are_far.pop(0)}
 
 
-def take_turn(tries, *are_far):
+def take_turn(monkeypatch, tries, *are_far, wait_seconds=0):
     """What is taken of turns that return 1, 2 .., and how many were disturbed."""
+    monkeypatch.setattr(rounds, "QUIET_WAIT_SECONDS", wait_seconds)
+    monkeypatch.setattr(machine_watch, "BETWEEN_SECONDS", 0)
     watch = machine_watch.MachineWatch()
+    watch.readings = [rounds.Reading(400, 20, False)] * 12
     watch.yardstick = Yardstick(*are_far)
     turns = itertools.count(1)
     taken, disturbances = watch.take(lambda: next(turns), 0, tries)
@@ -289,13 +294,15 @@ def take_turn(tries, *are_far):
     return taken, len(disturbances)
 
 
-def test_a_turn_is_the_first_with_an_undisturbed_moment_on_either_side():
-    assert take_turn(6, False, False) == (1, 0)
+def test_a_turn_is_the_first_with_an_undisturbed_moment_on_either_side(monkeypatch):
+    assert take_turn(monkeypatch, 6, False, False) == (1, 0)
     # Disturbed before it, then behind it, then not.
-    assert take_turn(6, True, False, True, False, False) == (2, 2)
+    assert take_turn(monkeypatch, 6, True, False, True, False, False) == (2, 2)
     # The last is taken, come what may, so that every participant has numbers.
-    assert take_turn(2, True, True) == (1, 2)
-    assert take_turn(1, False, True) == (1, 1)
+    assert take_turn(monkeypatch, 2, True, True) == (1, 2)
+    assert take_turn(monkeypatch, 1, False, True) == (1, 1)
+    # What passes while it is waited for disturbs nothing.
+    assert take_turn(monkeypatch, 1, True, True, False, False, wait_seconds=60) == (1, 0)
 
 
 def test_the_summary_is_a_geometric_mean_with_verdicts():
