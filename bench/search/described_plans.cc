@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/search/budgeted_profiles.h"
+#include "optimizer/search/plan_graph.h"
 
 namespace plait {
 namespace {
@@ -49,6 +50,25 @@ absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedD
     covered.kernels.push_back(std::move(lone));
   }
   return covered;
+}
+
+absl::StatusOr<std::vector<Plan>> PlansOnDescribed(const Graph& graph,
+                                                   const DescribedDevice& described) {
+  const DeviceDescription description = DescriptionOf(described);
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(description));
+  DescribedProfiler profiler(described);
+  MeasurementLog log;
+  ProfileCache profiles(profiler, log);
+  UnlimitedBudget budget;
+  BudgetedProfiles budgeted(profiles, budget, log);
+  const SearchDevice device = {description, *catalog, profiles, ScheduleDeviceOf(description)};
+  const PlanBinding binding = {description.fingerprint, "test", description.threads};
+  PLAIT_ASSIGN_OR_RETURN(PlannedGraph baseline, PlanBaseline(graph, device, binding, budgeted));
+  PLAIT_ASSIGN_OR_RETURN(std::vector<PlannedGraph> fused,
+                         PlanFused(graph, device, binding, kPlaitPolicy, budgeted));
+  std::vector<Plan> plans = {std::move(baseline.plan)};
+  for (PlannedGraph& planned : fused) plans.push_back(std::move(planned.plan));
+  return plans;
 }
 
 ScheduleProblem ProblemOn(const CoveredGraph& covered, const DescribedDevice& device,

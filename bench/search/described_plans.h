@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "optimizer/cost/described_device.h"
 #include "optimizer/cover/cover.h"
+#include "optimizer/plan/plan.h"
 #include "optimizer/schedule/policy.h"
 
 namespace plait {
@@ -22,6 +23,10 @@ struct CoveredGraph {
 // in a baseline. Errors: FailedPrecondition naming a node that no kernel can run.
 absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedDevice& device,
                                             PredictionDetail detail, bool fuse = true);
+
+// What the device is predicted to run the graph by: the baseline's plan and the fused ones.
+absl::StatusOr<std::vector<Plan>> PlansOnDescribed(const Graph& graph,
+                                                   const DescribedDevice& device);
 
 // The launches with the times and shares that the device gives them: another device than that which
 // the cover was made for has the same kernels at other prices.

@@ -15,39 +15,18 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "bench/search/described_plans.h"
 #include "bench/search/described_search.h"
-#include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/cuda/offers/cuda_catalog.h"
 #include "gpu_worker/backends/cuda/offers/cuda_family.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 #include "optimizer/cost/described_device.h"
-#include "optimizer/search/optimize.h"
-#include "optimizer/search/plan_graph.h"
 #include "tests/gpu_worker/backends/cuda/offers/problem_check.h"
 
 namespace plait {
 namespace {
 
 constexpr double kRelativeL2Max = 1e-4;
-
-// The baseline's plan and the fused ones.
-absl::StatusOr<std::vector<Plan>> PlansOf(const Graph& graph) {
-  const DeviceDescription description = DescriptionOf(kH200Device);
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(description));
-  DescribedProfiler profiler(kH200Device);
-  MeasurementLog log;
-  ProfileCache profiles(profiler, log);
-  UnlimitedBudget budget;
-  BudgetedProfiles budgeted(profiles, budget, log);
-  const SearchDevice device = {description, *catalog, profiles, ScheduleDeviceOf(description)};
-  const PlanBinding binding = {description.fingerprint, "test", description.threads};
-  PLAIT_ASSIGN_OR_RETURN(PlannedGraph baseline, PlanBaseline(graph, device, binding, budgeted));
-  PLAIT_ASSIGN_OR_RETURN(std::vector<PlannedGraph> fused,
-                         PlanFused(graph, device, binding, kPlaitPolicy, budgeted));
-  std::vector<Plan> plans = {std::move(baseline.plan)};
-  for (PlannedGraph& planned : fused) plans.push_back(std::move(planned.plan));
-  return plans;
-}
 
 // What was found of one model.
 struct Findings {
@@ -115,7 +94,7 @@ absl::StatusOr<Findings> CheckModel(const std::string& path, int64_t flops_max) 
   PrintHostNodes("as imported", model.graph);
   PLAIT_ASSIGN_OR_RETURN(const Graph graph, NormalFormOf(path));
   PrintHostNodes("in normal form", graph);
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlansOf(graph));
+  PLAIT_ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlansOnDescribed(graph, kH200Device));
   Findings findings;
   for (const Plan& plan : plans) {
     for (const Step& step : plan.steps) {
