@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <nvrtc.h>
@@ -12,7 +13,10 @@ namespace plait::cuda {
 namespace {
 
 // C++17 is what the kernels' texts need; the host's emulation compiles the same text.
-constexpr const char* kOptions[] = {"--std=c++17", "--extra-device-vectorization"};
+// Sizes are constants of a text whether or not it needs each (177), and indices are compared with
+// those that are zero (186): of anything else the compiler is to warn.
+constexpr const char* kOptions[] = {"--std=c++17", "--extra-device-vectorization",
+                                    "--diag-suppress=177,186"};
 
 // Opened at run time, as machines that only run plans need no compiler.
 struct Nvrtc {
@@ -55,14 +59,13 @@ const Result<Nvrtc>& Loaded() {
   return loaded;
 }
 
-// Returns the log of a compilation that failed.
 std::string LogOf(const Nvrtc& nvrtc, nvrtcProgram program) {
   size_t size = 0;
   if (nvrtc.log_size(program, &size) != NVRTC_SUCCESS || size == 0) return "no log";
   std::string log(size, '\0');
   if (nvrtc.log(program, log.data()) != NVRTC_SUCCESS) return "no log";
-  // The first errors say most; a log in whole can be as long as the source.
-  return log.substr(0, 2000);
+  log.pop_back();  // NVRTC ends it with a zero
+  return log;
 }
 
 // What a compilation gives: two functions of one form in NVRTC.
@@ -74,8 +77,9 @@ struct Product {
 constexpr Product kCubin = {"cubin", &Nvrtc::cubin_size, &Nvrtc::cubin};
 constexpr Product kPtx = {"PTX", &Nvrtc::ptx_size, &Nvrtc::ptx};
 
+// `log`: where what ptxas says goes; null: it is not asked.
 Result<std::string> Compile(const std::string& source, const std::string& architecture,
-                            const Product& product) {
+                            const Product& product, std::string* log = nullptr) {
   const Result<Nvrtc>& loaded = Loaded();
   if (!loaded.ok()) return loaded.error();
   const Nvrtc& nvrtc = loaded.value();
@@ -88,9 +92,13 @@ Result<std::string> Compile(const std::string& source, const std::string& archit
   const std::string architecture_option = "--gpu-architecture=" + architecture;
   std::vector<const char*> options(std::begin(kOptions), std::end(kOptions));
   options.push_back(architecture_option.c_str());
+  if (log != nullptr) options.push_back("--ptxas-options=-v");
   if (nvrtc.compile(raw, static_cast<int>(options.size()), options.data()) != NVRTC_SUCCESS) {
-    return Error{ErrorCode::kInternal, "NVRTC for " + architecture + ": " + LogOf(nvrtc, raw)};
+    // The first errors say most; a log in whole can be as long as the source.
+    return Error{ErrorCode::kInternal,
+                 "NVRTC for " + architecture + ": " + LogOf(nvrtc, raw).substr(0, 2000)};
   }
+  if (log != nullptr) *log = LogOf(nvrtc, raw);
   size_t size = 0;
   if ((nvrtc.*product.size)(raw, &size) != NVRTC_SUCCESS || size == 0) {
     return Error{ErrorCode::kInternal, "NVRTC for " + architecture + ": no " + product.name};
@@ -106,6 +114,15 @@ Result<std::string> Compile(const std::string& source, const std::string& archit
 
 Result<std::string> CompileToCubin(const std::string& source, const std::string& architecture) {
   return Compile(source, architecture, kCubin);
+}
+
+Result<CubinWithLog> CompileToCubinWithLog(const std::string& source,
+                                           const std::string& architecture) {
+  CubinWithLog compiled;
+  Result<std::string> cubin = Compile(source, architecture, kCubin, &compiled.log);
+  if (!cubin.ok()) return cubin.error();
+  compiled.cubin = std::move(cubin.value());
+  return compiled;
 }
 
 Result<std::string> CompileToPtx(const std::string& source, const std::string& architecture) {

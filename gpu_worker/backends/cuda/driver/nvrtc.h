@@ -13,6 +13,15 @@ namespace plait::cuda {
 // Errors: kUnavailable without libnvrtc.so.13; kInternal with the compiler's words.
 Result<std::string> CompileToCubin(const std::string& source, const std::string& architecture);
 
+// A cubin, and what was said of it: the compiler's warnings, and ptxas's lines about each kernel
+// (registers, shared memory, spills: --ptxas-options=-v).
+struct CubinWithLog {
+  std::string cubin;
+  std::string log;
+};
+Result<CubinWithLog> CompileToCubinWithLog(const std::string& source,
+                                           const std::string& architecture);
+
 // The same to PTX, with the same options, for a virtual architecture such as "compute_90": what the
 // simulated device runs.
 Result<std::string> CompileToPtx(const std::string& source, const std::string& architecture);
