@@ -1,0 +1,273 @@
+// What generated kernels of models take of a multiprocessor, without one:
+// `kernel_resources [--jsonl FILE] MODEL.onnx...` plans each model for the described device h200,
+// lists the generated kernels of its problems in strict fp32, TF32, fp16 and bf16, and compiles
+// each, once, for sm_80, sm_89, sm_90a and sm_100, several in one program.
+//
+// Prints a line for each family, precision and architecture (kernels, the most registers, bytes of
+// shared memory, the least occupancy, kernels that spill), then every kernel that spills. FILE gets
+// a line of JSON for each kind of kernel. Exits 1 where a kernel does not compile, or with a
+// warning; what spills is for its reader to judge. What is said is ptxas's word, and no device's.
+//
+//   cmake --build build --target kernel_resources && build/kernel_resources build/models/*.onnx
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/parallel_for.h"
+#include "base/status_macros.h"
+#include "bench/search/described_plans.h"
+#include "bench/search/described_search.h"
+#include "bench/simulated_gpu/ptxas_log.h"
+#include "gpu_worker/backends/cuda/driver/nvrtc.h"
+#include "gpu_worker/backends/cuda/generated/kernel.h"
+#include "gpu_worker/backends/cuda/offers/kernel_problem.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
+#include "nlohmann/json.hpp"
+#include "optimizer/cost/described_device.h"
+
+namespace plait {
+namespace {
+
+constexpr const char* kArchitectures[] = {"sm_80", "sm_89", "sm_90a", "sm_100"};
+constexpr cuda::Precision kPrecisions[] = {cuda::Precision::kStrict, cuda::Precision::kTf32,
+                                           cuda::Precision::kFp16, cuda::Precision::kBf16};
+// Of one program: fewer leave NVRTC's start to each, more leave processors idle at the end.
+constexpr size_t kBatchKernels = 16;
+
+struct ListedKernel {
+  std::string family;
+  std::string problem;
+  cuda::Precision precision;
+  cuda::GeneratedKernel kernel;
+};
+
+// The kernels of all models, each once.
+class KernelSet {
+ public:
+  absl::Status AddModel(const std::string& path) {
+    PLAIT_ASSIGN_OR_RETURN(const Graph graph, NormalFormOf(path));
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlansOnDescribed(graph, kH200Device));
+    for (const Plan& plan : plans) {
+      for (const Step& step : plan.steps) {
+        if (step.kernel.nodes.empty()) continue;
+        const std::optional<cuda::KernelProblem> problem =
+            cuda::ProblemOfKernel(graph, step.kernel);
+        if (problem.has_value() && cuda::ShapeOf(problem->problem).ok()) AddProblem(*problem);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const std::vector<ListedKernel>& kernels() const { return kernels_; }
+
+ private:
+  void AddProblem(const cuda::KernelProblem& problem) {
+    for (const cuda::Precision precision : kPrecisions) {
+      for (const cuda::GeneratedFamily* family : cuda::GeneratedFamilies()) {
+        if (precision == cuda::Precision::kTf32 && !family->rounds_to_tf32) continue;
+        for (cuda::GeneratedKernel& kernel :
+             family->generate(problem.problem, precision, problem.layout)) {
+          if (!kernel.is_listed || !sources_.emplace(precision, kernel.source).second) continue;
+          kernels_.push_back(
+              {family->name, cuda::ProblemName(problem.problem), precision, std::move(kernel)});
+        }
+      }
+    }
+  }
+
+  std::vector<ListedKernel> kernels_;
+  std::set<std::pair<cuda::Precision, std::string>> sources_;
+};
+
+struct Batch {
+  const char* architecture;
+  std::vector<const ListedKernel*> kernels;  // of one precision
+  std::vector<KernelResources> resources;    // by kernel
+  std::string failure;
+};
+
+// Each kernel in a namespace of its own. The entry's C linkage would make them one function.
+std::string TextOf(const Batch& batch) {
+  std::string text =
+      cuda::KernelIntrinsics() + "#undef PLAIT_KERNEL\n#define PLAIT_KERNEL __global__ void\n";
+  for (size_t i = 0; i < batch.kernels.size(); ++i) {
+    absl::StrAppend(&text, "namespace k", i, "x {\n",
+                    cuda::KernelPrelude(batch.kernels[i]->precision),
+                    batch.kernels[i]->kernel.source, "}\n");
+  }
+  return text;
+}
+
+void Compile(Batch* batch) {
+  const cuda::Result<cuda::CubinWithLog> compiled =
+      cuda::CompileToCubinWithLog(TextOf(*batch), batch->architecture);
+  if (!compiled.ok()) {
+    batch->failure = compiled.error().message;
+    return;
+  }
+  batch->failure = WarningsOf(compiled.value().log);
+  const std::map<std::string, KernelResources> told = ReadPtxasLog(compiled.value().log);
+  for (size_t i = 0; i < batch->kernels.size(); ++i) {
+    // Mangled, a namespace k3x is 3k3x.
+    const std::string name = absl::StrCat("k", i, "x");
+    const std::string mangled = absl::StrCat("_ZN", name.size(), name);
+    const auto found = told.lower_bound(mangled);
+    if (found == told.end() || found->first.rfind(mangled, 0) != 0) {
+      absl::StrAppend(&batch->failure, "ptxas says nothing of ", batch->kernels[i]->family, "/",
+                      batch->kernels[i]->kernel.variant, "\n");
+      return;
+    }
+    batch->resources.push_back(found->second);
+  }
+}
+
+std::vector<Batch> BatchesOf(const std::vector<ListedKernel>& kernels) {
+  std::map<cuda::Precision, std::vector<const ListedKernel*>> by_precision;
+  for (const ListedKernel& kernel : kernels) by_precision[kernel.precision].push_back(&kernel);
+  std::vector<Batch> batches;
+  for (const auto& [precision, of_precision] : by_precision) {
+    for (size_t first = 0; first < of_precision.size(); first += kBatchKernels) {
+      const size_t end = std::min(of_precision.size(), first + kBatchKernels);
+      for (const char* architecture : kArchitectures) {
+        batches.push_back(
+            {architecture, {of_precision.begin() + first, of_precision.begin() + end}, {}, ""});
+      }
+    }
+  }
+  return batches;
+}
+
+int ThreadsOf(const cuda::GeneratedKernel& kernel) {
+  return static_cast<int>(kernel.block[0] * kernel.block[1] * kernel.block[2]);
+}
+
+// One kernel on one architecture.
+struct Row {
+  const ListedKernel& listed;
+  const char* architecture;
+  KernelResources resources;
+
+  double occupancy() const {
+    return OccupancyOf(resources, ThreadsOf(listed.kernel), MultiprocessorOf(architecture));
+  }
+  bool spills() const { return resources.spill_store_bytes + resources.spill_load_bytes > 0; }
+  nlohmann::ordered_json ToJson() const {
+    return {{"registers", resources.registers},
+            {"shared_bytes", resources.shared_bytes},
+            {"stack_bytes", resources.stack_bytes},
+            {"spill_store_bytes", resources.spill_store_bytes},
+            {"spill_load_bytes", resources.spill_load_bytes},
+            {"occupancy", occupancy()}};
+  }
+};
+
+nlohmann::ordered_json KernelJson(const ListedKernel& listed) {
+  return {{"family", listed.family},
+          {"variant", listed.kernel.variant},
+          {"problem", listed.problem},
+          {"precision", cuda::PrecisionName(listed.precision)},
+          {"threads", ThreadsOf(listed.kernel)}};
+}
+
+// Kernels that are alike in all of it share a line, which counts them.
+void WriteLines(const std::vector<ListedKernel>& kernels, const std::vector<Row>& rows,
+                std::ostream& lines) {
+  std::map<const ListedKernel*, nlohmann::ordered_json> by_kernel;
+  for (const Row& row : rows) {
+    const auto [entry, is_new] = by_kernel.try_emplace(&row.listed);
+    if (is_new) entry->second = KernelJson(row.listed);
+    entry->second[row.architecture] = row.ToJson();
+  }
+  std::map<std::string, int> counts;
+  for (const auto& [kernel, json] : by_kernel) ++counts[json.dump()];
+  for (const ListedKernel& kernel : kernels) {
+    const auto found = by_kernel.find(&kernel);
+    if (found == by_kernel.end()) continue;
+    int& count = counts[found->second.dump()];
+    if (count == 0) continue;  // written already
+    found->second["kernels"] = std::exchange(count, 0);
+    lines << found->second.dump() << "\n";
+  }
+}
+
+void PrintSummary(const std::vector<Row>& rows) {
+  struct Sum {
+    int kernels = 0, registers = 0, shared_bytes = 0, spilling = 0;
+    double occupancy = 1;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, Sum> sums;
+  for (const Row& row : rows) {
+    Sum& sum =
+        sums[{row.listed.family, cuda::PrecisionName(row.listed.precision), row.architecture}];
+    ++sum.kernels;
+    sum.registers = std::max(sum.registers, row.resources.registers);
+    sum.shared_bytes = std::max(sum.shared_bytes, row.resources.shared_bytes);
+    sum.occupancy = std::min(sum.occupancy, row.occupancy());
+    sum.spilling += row.spills();
+  }
+  std::printf("%-14s %-7s %-7s %7s %9s %7s %9s %6s\n", "family", "", "", "kernels", "registers",
+              "shared", "occupancy", "spill");
+  for (const auto& [name, sum] : sums) {
+    std::printf("%-14s %-7s %-7s %7d %9d %7d %8.0f%% %6d\n", std::get<0>(name).c_str(),
+                std::get<1>(name).c_str(), std::get<2>(name).c_str(), sum.kernels, sum.registers,
+                sum.shared_bytes, 100 * sum.occupancy, sum.spilling);
+  }
+  for (const Row& row : rows) {
+    if (!row.spills()) continue;
+    std::printf("spills on %s: %s %s\n", row.architecture, KernelJson(row.listed).dump().c_str(),
+                row.ToJson().dump().c_str());
+  }
+}
+
+int Main(std::vector<std::string> arguments) {
+  std::ofstream lines;
+  if (arguments.size() > 2 && arguments[0] == "--jsonl") {
+    lines.open(arguments[1]);
+    if (!lines) return 2;
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  }
+  KernelSet set;
+  for (const std::string& path : arguments) {
+    const absl::Status status = set.AddModel(path);
+    if (!status.ok()) {
+      std::fprintf(stderr, "%s: %s\n", path.c_str(), std::string(status.message()).c_str());
+      return 1;
+    }
+  }
+  std::fprintf(stderr, "%zu kernels\n", set.kernels().size());
+  std::vector<Batch> batches = BatchesOf(set.kernels());
+  ParallelFor(static_cast<int>(std::thread::hardware_concurrency()),
+              static_cast<int>(batches.size()), [&](int batch) { Compile(&batches[batch]); });
+  std::vector<Row> rows;
+  bool all_well = true;
+  for (const Batch& batch : batches) {
+    for (size_t i = 0; i < batch.resources.size(); ++i) {
+      rows.push_back({*batch.kernels[i], batch.architecture, batch.resources[i]});
+    }
+    if (batch.failure.empty()) continue;
+    all_well = false;
+    std::printf("%s: %s\n", batch.architecture, batch.failure.c_str());
+  }
+  if (lines.is_open()) WriteLines(set.kernels(), rows, lines);
+  PrintSummary(rows);
+  return all_well ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace plait
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: kernel_resources [--jsonl FILE] MODEL.onnx...\n");
+    return 2;
+  }
+  return plait::Main({argv + 1, argv + argc});
+}
