@@ -10,8 +10,8 @@ rate, or its weights at 60 % of 4.3 TB/s where that takes longer. A kernel is
     operator that computes,
   - with the elementwise operators behind it that read it and what is ready without it,
   - with the Relu in front of a depthwise convolution that alone reads it.
-Views, transposes, concatenations, and the first copy of what is written twice are free. A
-convolution that adds another's result waits for it; of two, that which is ready last adds.
+Views, transposes and concatenations are free. A kernel that adds another's result waits for it; of
+two, that which is ready last adds.
 
 --search has described_devices rewrite the model first. With --paper the count is compared with the
 estimates that were made on paper before there was a program, and by their rules: a separable
@@ -109,7 +109,6 @@ class Count:
                 self.readers[name].append(node)
         self.kernels = []
         self.kernel_of = {}  # value to the kernel that computes it; None: an input or a constant
-        self.value_of = {}   # value to the one whose bytes it has
         for node in self.nodes:
             self._add(node)
 

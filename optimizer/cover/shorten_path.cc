@@ -10,18 +10,18 @@
 #include "base/status_macros.h"
 #include "optimizer/cost/critical_path_cost.h"
 
-// Let s = a + b, where a and b are convolutions of 10 us, b of what another of 5 us makes. {a,
-// +}{b} takes 25 us in sum, and so does {a}{b, +}. But the first ends after 5 + 10 + 10 us, since
-// the kernel that computes a adds what b has written, and the second after 10 + 10. So the pair {a,
-// +} {b} is exchanged for {a}{b, +}; it need not be convolutions.
+// Let s = a + b, where a and b are convolutions of 10 us, and b is one of what another of 5 us
+// makes. In sum it is the same, 25 us, whichever takes the sum along. But where the kernel of a
+// does, it waits for b, and ends after 5 + 10 + 10 us; where that of b does, after 10 + 10. So the
+// pair of groups in which a adds is exchanged for that in which b does. It need not be
+// convolutions.
 
 namespace plait {
 namespace {
 
 // What an exchange has to gain, so that rounding makes none.
 constexpr double kGainUs = 1e-6;
-// How many groups are looked at, in all paths that are measured: a second. NASNet-large's exchanges
-// take a twentieth of it.
+// How many groups are looked at, in all paths that are measured: a second or two.
 constexpr int64_t kLooksMax = 20'000'000;
 
 // What a group waits for: the place of another, and a reorder between the two.

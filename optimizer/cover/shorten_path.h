@@ -19,8 +19,8 @@ struct PathOptions {
 // (PathCost::ParallelBoundUs, on `streams` machines). A cover has the least sum, and of a sum of
 // two convolutions it does not say which one adds: the one that does waits for the other.
 // Returns the groups in the place of those that were given. Pure; equal arguments give equal
-// groups. O(graph) for each pair on the longest path that it tries; it stops after a second's work,
-// by a count.
+// groups. O(graph) for each pair on the longest path that it tries, and it tries no more after a
+// second's work or two, by a count.
 // REQUIRES: the groups run every node once, and no group waits for itself.
 std::vector<int> ShortenPath(const Graph& graph, const CoverTable& table,
                              const PathOptions& options, std::vector<int> groups);
