@@ -74,8 +74,9 @@ class PathShortener {
  private:
   using Waits = absl::InlinedVector<Wait, 4>;
 
+  // With the price of what is lost, as a cover has it.
   double Us(int group) const {
-    return table_.groups[group].latency.At(options_.width) + options_.launch_gap_us;
+    return table_.groups[group].cost.At(options_.width) + options_.launch_gap_us;
   }
 
   bool IsBetter(const Paths& one, const Paths& other) const {
