@@ -29,8 +29,8 @@ import plait
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "models"))
 
-import machine_watch  # noqa: E402
-import sample_inputs  # noqa: E402 (found through the line above)
+import machine_watch  # noqa: E402 (behind the line above, as what follows)
+import sample_inputs  # noqa: E402
 from check_equal import relative_error  # noqa: E402
 
 ROOT = HERE.parent.parent

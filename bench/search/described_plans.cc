@@ -15,6 +15,16 @@ namespace {
 
 constexpr double kTf32FlopsPerUs = 400e6;
 
+// Predicted profiles, as many as are asked for.
+struct Predictions {
+  explicit Predictions(Profiler& profiler) : cache(profiler, log), budgeted(cache, budget, log) {}
+
+  MeasurementLog log;
+  ProfileCache cache;
+  UnlimitedBudget budget;
+  BudgetedProfiles budgeted;
+};
+
 }  // namespace
 
 absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedDevice& described,
@@ -22,15 +32,12 @@ absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedD
   const DeviceDescription device = DescriptionOf(described);
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
   DescribedProfiler profiler(described, detail);
-  MeasurementLog log;
-  ProfileCache profiles(profiler, log);
-  UnlimitedBudget budget;
-  BudgetedProfiles budgeted(profiles, budget, log);
+  Predictions predictions(profiler);
   const KernelOffers offers(
-      graph, {.device = device, .catalog = *catalog, .profiles = profiles, .fuse = fuse});
+      graph, {.device = device, .catalog = *catalog, .profiles = predictions.cache, .fuse = fuse});
   std::vector<ProfileQuery> missing;
   offers.AppendMissing(/*single_nodes=*/!fuse, &missing);
-  PLAIT_RETURN_IF_ERROR(budgeted.ResolveAll(missing));
+  PLAIT_RETURN_IF_ERROR(predictions.budgeted.ResolveAll(missing));
   CoveredGraph covered;
   const ScheduleDevice schedule = ScheduleDeviceOf(device);
   PLAIT_ASSIGN_OR_RETURN(covered.cover,
@@ -57,15 +64,14 @@ absl::StatusOr<std::vector<Plan>> PlansOnDescribed(const Graph& graph,
   const DeviceDescription description = DescriptionOf(described);
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(description));
   DescribedProfiler profiler(described);
-  MeasurementLog log;
-  ProfileCache profiles(profiler, log);
-  UnlimitedBudget budget;
-  BudgetedProfiles budgeted(profiles, budget, log);
-  const SearchDevice device = {description, *catalog, profiles, ScheduleDeviceOf(description)};
-  const PlanBinding binding = {description.fingerprint, "test", description.threads};
-  PLAIT_ASSIGN_OR_RETURN(PlannedGraph baseline, PlanBaseline(graph, device, binding, budgeted));
+  Predictions predictions(profiler);
+  const SearchDevice device = {description, *catalog, predictions.cache,
+                               ScheduleDeviceOf(description)};
+  const PlanBinding binding = {description.fingerprint, "described", description.threads};
+  PLAIT_ASSIGN_OR_RETURN(PlannedGraph baseline,
+                         PlanBaseline(graph, device, binding, predictions.budgeted));
   PLAIT_ASSIGN_OR_RETURN(std::vector<PlannedGraph> fused,
-                         PlanFused(graph, device, binding, kPlaitPolicy, budgeted));
+                         PlanFused(graph, device, binding, kPlaitPolicy, predictions.budgeted));
   std::vector<Plan> plans = {std::move(baseline.plan)};
   for (PlannedGraph& planned : fused) plans.push_back(std::move(planned.plan));
   return plans;

@@ -9,9 +9,11 @@
 // warning; what spills is for its reader to judge. What is said is ptxas's word, and no device's.
 //
 //   cmake --build build --target kernel_resources && build/kernel_resources build/models/*.onnx
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -20,7 +22,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/parallel_for.h"
 #include "base/status_macros.h"
 #include "bench/search/described_plans.h"
@@ -94,21 +95,11 @@ struct Batch {
   std::string failure;
 };
 
-// Each kernel in a namespace of its own. The entry's C linkage would make them one function.
-std::string TextOf(const Batch& batch) {
-  std::string text =
-      cuda::KernelIntrinsics() + "#undef PLAIT_KERNEL\n#define PLAIT_KERNEL __global__ void\n";
-  for (size_t i = 0; i < batch.kernels.size(); ++i) {
-    absl::StrAppend(&text, "namespace k", i, "x {\n",
-                    cuda::KernelPrelude(batch.kernels[i]->precision),
-                    batch.kernels[i]->kernel.source, "}\n");
-  }
-  return text;
-}
-
 void Compile(Batch* batch) {
-  const cuda::Result<cuda::CubinWithLog> compiled =
-      cuda::CompileToCubinWithLog(TextOf(*batch), batch->architecture);
+  std::vector<const cuda::GeneratedKernel*> kernels;
+  for (const ListedKernel* listed : batch->kernels) kernels.push_back(&listed->kernel);
+  const cuda::Result<cuda::CubinWithLog> compiled = cuda::CompileToCubinWithLog(
+      cuda::DeviceSource(kernels, batch->kernels[0]->precision), batch->architecture);
   if (!compiled.ok()) {
     batch->failure = compiled.error().message;
     return;
@@ -116,8 +107,8 @@ void Compile(Batch* batch) {
   batch->failure = WarningsOf(compiled.value().log);
   const std::map<std::string, KernelResources> told = ReadPtxasLog(compiled.value().log);
   for (size_t i = 0; i < batch->kernels.size(); ++i) {
-    // Mangled, a namespace k3x is 3k3x.
-    const std::string name = absl::StrCat("k", i, "x");
+    // Mangled, a name is its length and itself.
+    const std::string name = cuda::NamespaceOf(i);
     const std::string mangled = absl::StrCat("_ZN", name.size(), name);
     const auto found = told.lower_bound(mangled);
     if (found == told.end() || found->first.rfind(mangled, 0) != 0) {
@@ -231,7 +222,10 @@ int Main(std::vector<std::string> arguments) {
   std::ofstream lines;
   if (arguments.size() > 2 && arguments[0] == "--jsonl") {
     lines.open(arguments[1]);
-    if (!lines) return 2;
+    if (!lines) {
+      std::fprintf(stderr, "cannot write %s\n", arguments[1].c_str());
+      return 2;
+    }
     arguments.erase(arguments.begin(), arguments.begin() + 2);
   }
   KernelSet set;

@@ -152,6 +152,20 @@ std::string DeviceSource(const GeneratedKernel& kernel, Precision precision) {
   return KernelIntrinsics() + KernelPrelude(precision) + kernel.source;
 }
 
+// The entry's C linkage would make them one function.
+std::string DeviceSource(const std::vector<const GeneratedKernel*>& kernels, Precision precision) {
+  std::string text =
+      KernelIntrinsics() + "#undef PLAIT_KERNEL\n#define PLAIT_KERNEL __global__ void\n";
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    text += "namespace " + NamespaceOf(i) + " {\n" + KernelPrelude(precision) + kernels[i]->source +
+            "}\n";
+  }
+  return text;
+}
+
+// Does not end in a digit: in a mangled name the length of what follows would join it.
+std::string NamespaceOf(size_t kernel) { return "k" + std::to_string(kernel) + "x"; }
+
 // Ints: ShapeOf() has bounded every size by 2^31.
 std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> constants) {
   std::string text;

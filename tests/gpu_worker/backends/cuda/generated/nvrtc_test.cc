@@ -1,6 +1,8 @@
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gpu_worker/backends/cuda/driver/dynamic_library.h"
 #include "gpu_worker/backends/cuda/generated/kernel.h"
@@ -20,20 +22,17 @@ constexpr const char* kArchitectures[] = {"sm_80", "sm_90a", "sm_100"};
 
 bool HasNvrtc() { return CompileToCubin("__global__ void f() {}", "sm_80").ok(); }
 
-// All kernels of a family in one text, each in a namespace, which is much quicker than one by one.
-// The entry's C linkage would make them one function.
-std::string TextOf(const GeneratedFamily& family, Precision precision, int* count) {
-  std::string text =
-      KernelIntrinsics() + "#undef PLAIT_KERNEL\n#define PLAIT_KERNEL __global__ void\n";
+// All kernels of a family.
+std::vector<GeneratedKernel> KernelsOf(const GeneratedFamily& family, Precision precision) {
+  std::vector<GeneratedKernel> kernels;
   for (const GeneratedCase& c : GeneratedCases()) {
     for (MemoryLayout layout : {MemoryLayout::kNchw, MemoryLayout::kNhwc}) {
-      for (const GeneratedKernel& kernel : family.generate(c.problem, precision, layout)) {
-        text += "namespace kernel_" + std::to_string((*count)++) + " {\n" +
-                KernelPrelude(precision) + kernel.source + "}\n";
+      for (GeneratedKernel& kernel : family.generate(c.problem, precision, layout)) {
+        kernels.push_back(std::move(kernel));
       }
     }
   }
-  return text;
+  return kernels;
 }
 
 class GeneratedNvrtcTest
@@ -42,9 +41,11 @@ class GeneratedNvrtcTest
 TEST_P(GeneratedNvrtcTest, CompilesForEveryArchitecture) {
   if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
   const auto [family, precision] = GetParam();
-  int count = 0;
-  const std::string text = TextOf(*family, precision, &count);
-  ASSERT_GE(count, 2);
+  const std::vector<GeneratedKernel> kernels = KernelsOf(*family, precision);
+  ASSERT_GE(kernels.size(), 2u);
+  std::vector<const GeneratedKernel*> all;
+  for (const GeneratedKernel& kernel : kernels) all.push_back(&kernel);
+  const std::string text = DeviceSource(all, precision);
   for (const char* architecture : kArchitectures) {
     const Result<std::string> cubin = CompileToCubin(text, architecture);
     ASSERT_TRUE(cubin.ok()) << family->name << ": " << cubin.error().message;
