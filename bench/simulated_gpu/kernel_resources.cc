@@ -107,11 +107,8 @@ void Compile(Batch* batch) {
   batch->failure = WarningsOf(compiled.value().log);
   const std::map<std::string, KernelResources> told = ReadPtxasLog(compiled.value().log);
   for (size_t i = 0; i < batch->kernels.size(); ++i) {
-    // Mangled, a name is its length and itself.
-    const std::string name = cuda::NamespaceOf(i);
-    const std::string mangled = absl::StrCat("_ZN", name.size(), name);
-    const auto found = told.lower_bound(mangled);
-    if (found == told.end() || found->first.rfind(mangled, 0) != 0) {
+    const auto found = told.find(cuda::EntryOf(*kernels[i], batch->kernels[i]->precision));
+    if (found == told.end()) {
       absl::StrAppend(&batch->failure, "ptxas says nothing of ", batch->kernels[i]->family, "/",
                       batch->kernels[i]->kernel.variant, "\n");
       return;

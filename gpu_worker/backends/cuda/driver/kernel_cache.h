@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace plait::cuda {
 
@@ -11,9 +12,11 @@ class KernelCache {
  public:
   virtual ~KernelCache() = default;
 
-  // A cubin or PTX. `key` names all that it depends on, as CompilationKey makes it.
+  // A cubin or PTX, in which there may be other kernels, too. `key` names all that the kernel
+  // depends on, as CompilationKey makes it of the kernel's text alone.
   virtual std::optional<std::string> Find(const std::string& key) = 0;
-  virtual void Keep(const std::string& key, const std::string& code) = 0;
+  // `code` has a kernel for each of the keys.
+  virtual void Keep(const std::vector<std::string>& keys, const std::string& code) = 0;
 };
 
 }  // namespace plait::cuda

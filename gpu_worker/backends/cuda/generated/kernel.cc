@@ -1,6 +1,8 @@
 #include "gpu_worker/backends/cuda/generated/kernel.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <set>
 
 #include "gpu_worker/backends/cuda/generated/elements.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
@@ -147,24 +149,30 @@ std::string KernelPrelude(Precision precision) {
   return storage + kCommon;
 }
 
-// Intrinsics first: the prelude's conversions call them.
-std::string DeviceSource(const GeneratedKernel& kernel, Precision precision) {
-  return KernelIntrinsics() + KernelPrelude(precision) + kernel.source;
-}
-
-// The entry's C linkage would make them one function.
+// Intrinsics first: the prelude's conversions call them. Each kernel has constants of its own
+// under names that all have.
 std::string DeviceSource(const std::vector<const GeneratedKernel*>& kernels, Precision precision) {
-  std::string text =
-      KernelIntrinsics() + "#undef PLAIT_KERNEL\n#define PLAIT_KERNEL __global__ void\n";
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    text += "namespace " + NamespaceOf(i) + " {\n" + KernelPrelude(precision) + kernels[i]->source +
-            "}\n";
+  std::string text = KernelIntrinsics() + KernelPrelude(precision);
+  std::set<std::string> entries;
+  for (const GeneratedKernel* kernel : kernels) {
+    const std::string entry = EntryOf(*kernel, precision);
+    if (!entries.insert(entry).second) continue;
+    text += std::string("#define ") + kKernelEntry + " " + entry + "\nnamespace " + entry +
+            "_text {\n" + kernel->source + "}\n#undef " + kKernelEntry + "\n";
   }
   return text;
 }
 
-// Does not end in a digit: in a mangled name the length of what follows would join it.
-std::string NamespaceOf(size_t kernel) { return "k" + std::to_string(kernel) + "x"; }
+// FNV-1a: kept code is found by it in later processes, so that it stays what it is.
+std::string EntryOf(const GeneratedKernel& kernel, Precision precision) {
+  uint64_t hash = 14695981039346656037u;
+  for (const char byte : PrecisionName(precision) + ("\n" + kernel.source)) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211u;
+  }
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return std::string(kKernelEntry) + "_" + digits;
+}
 
 // Ints: ShapeOf() has bounded every size by 2^31.
 std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> constants) {

@@ -97,8 +97,7 @@ struct GeneratedFamily {
 // Every family, in the order of kernels.def.
 std::vector<const GeneratedFamily*> GeneratedFamilies();
 
-// The name by which the compiled kernel is found.
-// Plain, since each kernel is a library of its own.
+// What every kernel's text calls its kernel.
 inline constexpr const char* kKernelEntry = "plait_kernel";
 
 // What each kernel's source builds on: the storage type T of the precision, conversions, vectors,
@@ -107,13 +106,12 @@ inline constexpr const char* kKernelEntry = "plait_kernel";
 std::string KernelIntrinsics();
 std::string KernelPrelude(Precision precision);
 
-// What NVRTC is given.
-std::string DeviceSource(const GeneratedKernel& kernel, Precision precision);
-
-// The same of several kernels at once, which NVRTC compiles in less than half of the time. Kernel i
-// is in the namespace NamespaceOf(i), by which its name, then a mangled one, tells it.
+// What NVRTC is given: several kernels take less than half of the time that they take one by one.
+// What two have in common is there once, and so is a kernel that is listed twice.
 std::string DeviceSource(const std::vector<const GeneratedKernel*>& kernels, Precision precision);
-std::string NamespaceOf(size_t kernel);
+
+// By which the compiled kernel is found, whatever others there are: made of its text.
+std::string EntryOf(const GeneratedKernel& kernel, Precision precision);
 
 // "constexpr int <name> = <value>;" lines.
 std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> constants);

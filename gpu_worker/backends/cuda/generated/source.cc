@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "gpu_worker/backends/cuda/driver/kernel_cache.h"
+#include "gpu_worker/backends/cuda/driver/kernel_libraries.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
@@ -49,7 +51,8 @@ class GeneratedCandidate : public Candidate {
         sm_major_(device.sm_major),
         architecture_(ArchitectureOf(device.sm_major, device.sm_minor)),
         runtime_(device.present ? device.runtime : nullptr),
-        kernel_cache_(device.kernel_cache) {}
+        kernel_cache_(device.kernel_cache),
+        kernel_libraries_(device.kernel_libraries) {}
 
   std::string name() const override { return name_; }
   // Says that Prepare() compiles. About numbers in fp32, in a fixed order, there is nothing to
@@ -66,20 +69,24 @@ class GeneratedCandidate : public Candidate {
 
   Status Prepare() override {
     if (prepared_) return Ok();
-    const Result<std::string> code = Compile();
-    if (!code.ok()) return Error{code.error().code, name_ + ": " + code.error().message};
+    if (code_ == nullptr) CompileTogether({this});
+    if (code_ == nullptr) return Error{failure_.code, name_ + ": " + failure_.message};
     // Compiled all the same, which shows on any machine that the text is right.
-    if (runtime_ != nullptr) {
-      const Result<Library> loaded = runtime_->LoadLibrary(code.value());
-      if (!loaded.ok()) return loaded.error();
-      OwnedLibrary library(runtime_, loaded.value());
-      const Result<Kernel> found = runtime_->FindKernel(library.get(), kKernelEntry);
-      if (!found.ok()) return found.error();
-      library_ = std::make_shared<const OwnedLibrary>(std::move(library));
-      loaded_ = found.value();
-    }
+    if (runtime_ != nullptr) PLAIT_CUDA_RETURN_IF_ERROR(Load());
+    code_ = nullptr;
     prepared_ = true;
     return Ok();
+  }
+
+  // Gives each of them code, or says why there is none: what the cache has, and of what it has not
+  // one program of each precision.
+  static void CompileTogether(const std::vector<GeneratedCandidate*>& candidates) {
+    std::map<Precision, std::vector<GeneratedCandidate*>> unknown;
+    for (GeneratedCandidate* candidate : candidates) {
+      if (candidate->prepared_ || candidate->code_ != nullptr || candidate->FindCode()) continue;
+      unknown[candidate->form_.precision].push_back(candidate);
+    }
+    for (const auto& [precision, of_precision] : unknown) CompileProgram(of_precision);
   }
 
   Status Launch(const Operands& operands, CUstream_st* stream) override {
@@ -102,19 +109,55 @@ class GeneratedCandidate : public Candidate {
   }
 
  private:
-  Result<std::string> Compile() const {
-    const std::string text = DeviceSource(kernel_, form_.precision);
-    const bool to_ptx = runtime_ != nullptr && runtime_->TakesPtx();
-    // PTX has the same numbers: compute_90a for sm_90a.
-    const std::string target = to_ptx ? "compute_" + architecture_.substr(3) : architecture_;
-    const auto compile = to_ptx ? CompileToPtx : CompileToCubin;
-    if (kernel_cache_ == nullptr) return compile(text, target);
-    const Result<std::string> key = CompilationKey(text, target);
-    if (!key.ok()) return key;
-    if (std::optional<std::string> kept = kernel_cache_->Find(key.value())) return *std::move(kept);
-    Result<std::string> code = compile(text, target);
-    if (code.ok()) kernel_cache_->Keep(key.value(), code.value());
-    return code;
+  bool compiles_to_ptx() const { return runtime_ != nullptr && runtime_->TakesPtx(); }
+  // PTX has the same numbers: compute_90a for sm_90a.
+  std::string target() const {
+    return compiles_to_ptx() ? "compute_" + architecture_.substr(3) : architecture_;
+  }
+  Result<std::string> Key() const {
+    return CompilationKey(DeviceSource({&kernel_}, form_.precision), target());
+  }
+
+  bool FindCode() {
+    if (kernel_cache_ == nullptr) return false;
+    const Result<std::string> key = Key();
+    std::optional<std::string> kept;
+    if (key.ok()) kept = kernel_cache_->Find(key.value());
+    if (kept.has_value()) code_ = std::make_shared<const std::string>(*std::move(kept));
+    return code_ != nullptr;
+  }
+
+  // REQUIRES: they have one precision. A text that is wrong leaves the others without code as well:
+  // each is compiled alone then, by its own Prepare().
+  static void CompileProgram(const std::vector<GeneratedCandidate*>& candidates) {
+    const GeneratedCandidate& first = *candidates[0];
+    std::vector<const GeneratedKernel*> kernels;
+    for (const GeneratedCandidate* candidate : candidates) kernels.push_back(&candidate->kernel_);
+    const auto compile = first.compiles_to_ptx() ? CompileToPtx : CompileToCubin;
+    const Result<std::string> code =
+        compile(DeviceSource(kernels, first.form_.precision), first.target());
+    const auto shared = code.ok() ? std::make_shared<const std::string>(code.value()) : nullptr;
+    std::vector<std::string> keys;
+    for (GeneratedCandidate* candidate : candidates) {
+      candidate->code_ = shared;
+      if (!code.ok()) candidate->failure_ = code.error();
+      if (first.kernel_cache_ == nullptr) continue;
+      if (const Result<std::string> key = candidate->Key(); key.ok()) keys.push_back(key.value());
+    }
+    if (code.ok() && !keys.empty()) first.kernel_cache_->Keep(keys, code.value());
+  }
+
+  Status Load() {
+    KernelLibraries own(runtime_);
+    KernelLibraries& libraries = kernel_libraries_ != nullptr ? *kernel_libraries_ : own;
+    const Result<std::shared_ptr<const OwnedLibrary>> library = libraries.Load(*code_);
+    if (!library.ok()) return library.error();
+    const std::string entry = EntryOf(kernel_, form_.precision);
+    const Result<Kernel> found = runtime_->FindKernel(library.value()->get(), entry.c_str());
+    if (!found.ok()) return found.error();
+    library_ = library.value();
+    loaded_ = found.value();
+    return Ok();
   }
 
   const std::string name_;
@@ -124,6 +167,10 @@ class GeneratedCandidate : public Candidate {
   const std::string architecture_;
   Runtime* const runtime_;  // null where the device is only described
   KernelCache* const kernel_cache_;
+  KernelLibraries* const kernel_libraries_;
+  // From when it is compiled to when it is loaded; may be that of other candidates, too.
+  std::shared_ptr<const std::string> code_;
+  Error failure_;  // why there is none
   bool prepared_ = false;
   std::shared_ptr<const OwnedLibrary> library_;
   Kernel loaded_ = nullptr;
@@ -159,9 +206,17 @@ Result<std::vector<std::unique_ptr<Candidate>>> EnumerateGenerated(const Problem
   return candidates;
 }
 
+void PrepareTogether(const std::vector<Candidate*>& candidates) {
+  std::vector<GeneratedCandidate*> generated;
+  for (Candidate* candidate : candidates) {
+    generated.push_back(static_cast<GeneratedCandidate*>(candidate));
+  }
+  GeneratedCandidate::CompileTogether(generated);
+}
+
 }  // namespace
 
 extern const CandidateSource kGeneratedSource;
-const CandidateSource kGeneratedSource = {"generated", EnumerateGenerated};
+const CandidateSource kGeneratedSource = {"generated", EnumerateGenerated, PrepareTogether};
 
 }  // namespace plait::cuda

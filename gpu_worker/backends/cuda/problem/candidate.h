@@ -15,6 +15,7 @@ struct CUstream_st;
 
 namespace plait::cuda {
 class KernelCache;
+class KernelLibraries;
 class Runtime;
 }  // namespace plait::cuda
 
@@ -163,6 +164,8 @@ struct CudaDevice {
   Runtime* runtime = nullptr;
   // Where these find and leave the code that NVRTC compiles; null: nowhere. Not owned, too.
   KernelCache* kernel_cache = nullptr;
+  // What loads it, with that runtime; null: each candidate loads for itself. Not owned, too.
+  KernelLibraries* kernel_libraries = nullptr;
 };
 
 // Lists the candidates of one library. Constants, one line each in candidate_sources.def.
@@ -179,6 +182,10 @@ struct CandidateSource {
                                                                MemoryLayout layout,
                                                                const OperandPlaces& places,
                                                                const CudaDevice& device);
+  // Does for several of its candidates, of one device, the part of Prepare() that takes less time
+  // together: Prepare() follows, and says what has failed. Null: there is no such part. Thread-safe
+  // for different candidates.
+  void (*prepare_together)(const std::vector<Candidate*>& candidates) = nullptr;
 };
 
 }  // namespace plait::cuda

@@ -86,6 +86,7 @@ absl::Status CudaExecutable::ReadSteps() {
 }
 
 absl::Status CudaExecutable::ChooseImplementations() {
+  device_.implementations->Anticipate(work_, {});
   for (size_t step = 0; step < work_.size(); ++step) {
     candidates_.emplace_back();
     if (work_[step].kind != StepProblem::Kind::kLaunch) continue;

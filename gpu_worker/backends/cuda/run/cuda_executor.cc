@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cuda/driver/dynamic_library.h"
+#include "gpu_worker/backends/cuda/driver/kernel_libraries.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/run/cuda_executable.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
@@ -36,7 +37,8 @@ class CudaExecutor : public Executor {
         facts_(std::move(facts)),
         device_(std::move(device)),
         has_libraries_(has_libraries),
-        kernel_cache_(std::move(kernel_cache)) {}
+        kernel_cache_(std::move(kernel_cache)),
+        kernel_libraries_(runtime_.get()) {}
 
   // What a device needs before anything is loaded on it.
   absl::Status Prepare() {
@@ -47,6 +49,7 @@ class CudaExecutor : public Executor {
     if (has_libraries_) described = DescribeDevice(DeviceIndexOf(device_.id).value_or(0));
     cuda_device_ = PresentDevice(runtime_.get(), facts_, described);
     cuda_device_.kernel_cache = kernel_cache_.get();
+    cuda_device_.kernel_libraries = &kernel_libraries_;
     implementations_ =
         std::make_unique<Implementations>(cuda_device_, has_libraries_, stream, staging_.get());
     if (is_simulated()) return absl::OkStatus();
@@ -83,7 +86,8 @@ class CudaExecutor : public Executor {
   // Parts of what no candidate computes whole are found when the kernel is loaded.
   void AnticipateChecked(absl::Span<const std::pair<const plait::Graph*, Plan>> kernels,
                          const std::stop_token& stop) override {
-    if (!runtime_->CheckHealth().ok()) return;
+    // A simulated device times nothing.
+    if (is_simulated() || !runtime_->CheckHealth().ok()) return;
     std::vector<StepProblem> steps;
     for (const auto& [graph, plan] : kernels) {
       absl::StatusOr<StepProblem> step = StepProblemOf(*graph, plan, plan.steps[0]);
@@ -108,6 +112,7 @@ class CudaExecutor : public Executor {
   const DeviceDescription device_;
   const bool has_libraries_;
   const std::unique_ptr<KernelCache> kernel_cache_;
+  KernelLibraries kernel_libraries_;
   CudaDevice cuda_device_;
   OwnedMemory evicting_;
   OwnedStream stream_;

@@ -52,7 +52,7 @@ absl::StatusOr<Implementations::Chosen> Implementations::FindBoth(const StepProb
     chosen = Choose(step, PrepareFirst(step, device_, has_libraries_));
   } else {
     const StepProblem* const steps[] = {&step};
-    PrepareSteps(steps, device_, has_libraries_, {},
+    PrepareSteps(steps, device_, has_libraries_, Prepared::kAll, {},
                  [&](const StepProblem& of, PreparedStep prepared) {
                    chosen = Choose(of, std::move(prepared));
                  });
@@ -66,7 +66,6 @@ absl::StatusOr<Implementations::Chosen> Implementations::FindBoth(const StepProb
 }
 
 void Implementations::Anticipate(absl::Span<const StepProblem> steps, const std::stop_token& stop) {
-  if (device_.runtime->TakesPtx()) return;
   std::vector<Key> keys;
   std::vector<const StepProblem*> unknown;
   for (const StepProblem& step : steps) {
@@ -76,8 +75,11 @@ void Implementations::Anticipate(absl::Span<const StepProblem> steps, const std:
     keys.push_back(std::move(key));
     unknown.push_back(&step);
   }
-  PrepareSteps(unknown, device_, has_libraries_, stop,
-               [&](const StepProblem& step, PreparedStep prepared) {
+  const bool is_simulated = device_.runtime->TakesPtx();
+  PrepareSteps(unknown, device_, has_libraries_, is_simulated ? Prepared::kFirst : Prepared::kAll,
+               stop, [&](const StepProblem& step, PreparedStep prepared) {
+                 // Where the first one fails, Find() looks for another.
+                 if (is_simulated && prepared.candidates.empty()) return;
                  Remember(KeyOf(step), Choose(step, std::move(prepared)));
                });
 }

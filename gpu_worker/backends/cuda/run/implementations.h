@@ -34,9 +34,8 @@ class Implementations {
 
   // Chooses for all of these steps, so that Find() knows the answers. Candidates are listed and
   // built and their trials computed on all of the host's processors at once, which takes most of
-  // the time of a choice; the device times one problem after the other meanwhile. A simulated
-  // device compiles and times nothing: there it does nothing. What is not chosen when it is stopped
-  // is left to Find().
+  // the time of a choice; the device times one problem after the other meanwhile. What is not
+  // chosen when it is stopped is left to Find().
   void Anticipate(absl::Span<const StepProblem> steps, const std::stop_token& stop);
 
  private:

@@ -65,6 +65,8 @@ std::vector<KeptFile> FilesIn(const std::string& path) {
     std::error_code gone;
     KeptFile file{entry->last_write_time(gone), entry->path()};
     if (!gone) file.bytes = static_cast<int64_t>(entry->file_size(gone));
+    // Each of a file's names counts for its part.
+    if (!gone) file.bytes /= std::max<int64_t>(1, entry->hard_link_count(gone));
     if (!gone) files.push_back(std::move(file));
   }
   return files;
@@ -113,19 +115,22 @@ std::optional<std::string> KernelFolder::Find(const std::string& key) {
   return std::nullopt;
 }
 
-void KernelFolder::Keep(const std::string& key, const std::string& code) {
-  const std::string path = PathOf(key);
-  // Renamed when it is whole: nobody finds half of it. Not synchronized, since the digest tells
-  // what a loss of power has left.
-  std::string temporary = absl::StrCat(path, ".XXXXXX");
+void KernelFolder::Keep(const std::vector<std::string>& keys, const std::string& code) {
+  // Gets its names when it is whole: nobody finds half of it. Not synchronized, since the digest
+  // tells what a loss of power has left.
+  std::string temporary = absl::StrCat(path_, "/new.XXXXXX");
   const FileDescriptor file(mkostemp(temporary.data(), O_CLOEXEC));
   if (!file.is_open()) return;
   const std::string header = HeaderOf(code);
-  if (!WriteAll(file.number(), header) || !WriteAll(file.number(), code) ||
-      rename(temporary.c_str(), path.c_str()) != 0) {
-    unlink(temporary.c_str());
-    return;
+  const bool is_whole = WriteAll(file.number(), header) && WriteAll(file.number(), code);
+  for (const std::string& key : keys) {
+    const std::string path = PathOf(key);
+    if (!is_whole) break;
+    unlink(path.c_str());
+    static_cast<void>(link(temporary.c_str(), path.c_str()));
   }
+  unlink(temporary.c_str());
+  if (!is_whole) return;
   absl::MutexLock lock(&mutex_);
   bytes_ += static_cast<int64_t>(header.size() + code.size());
   if (bytes_ > bytes_max_) MakeRoom();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -12,9 +13,10 @@
 
 namespace plait::cuda {
 
-// A kernel cache of files, one for each key, named by the key's digest. A file holds the digest of
-// its code: one that was damaged, or cut off, is removed and made again. Several processes may use
-// one folder. What was used least recently goes when there is too much.
+// A kernel cache of files, one for each key, named by the key's digest; those of kernels that were
+// compiled together are one file with several names. A file holds the digest of its code: one that
+// was damaged, or cut off, is removed and made again. Several processes may use one folder. What
+// was used least recently goes when there is too much.
 // Code of the folder runs on the device, so it has to belong to this process's user alone.
 class KernelFolder : public KernelCache {
  public:
@@ -29,7 +31,7 @@ class KernelFolder : public KernelCache {
 
   std::optional<std::string> Find(const std::string& key) override;
   // A file that cannot be written is not kept.
-  void Keep(const std::string& key, const std::string& code) override;
+  void Keep(const std::vector<std::string>& keys, const std::string& code) override;
 
  private:
   KernelFolder(std::string path, int64_t bytes_max)

@@ -15,7 +15,7 @@ namespace plait::cuda {
 
 // What a source has to say about a problem: candidates, or why it has none to offer.
 struct SourceAnswer {
-  std::string source;
+  const CandidateSource* source;
   Result<std::vector<std::unique_ptr<Candidate>>> candidates;
 };
 
@@ -35,13 +35,17 @@ struct PreparedStep {
 // The first candidate that can be prepared, in the calling thread.
 PreparedStep PrepareFirst(const StepProblem& step, const CudaDevice& device, bool has_libraries);
 
-// Prepares all candidates of each step, on all of the host's processors, and gives them to `then`
-// in the order of the steps and in the calling thread, while later ones are prepared. Candidates
-// are compiled one by one and not step by step: some steps have many that take a second each.
+// Which candidates of a step are prepared.
+enum class Prepared { kAll, kFirst };
+
+// Prepares candidates of each step, on all of the host's processors, and gives them to `then` in
+// the order of the steps and in the calling thread, while later ones are prepared. Candidates are
+// prepared one by one and not step by step, as some steps have many that take a second each; but
+// those together that a source prepares together, of whatever steps.
 // Ends early when it is stopped, or when the device has failed: `then` is not told of steps behind
 // that.
 void PrepareSteps(absl::Span<const StepProblem* const> steps, const CudaDevice& device,
-                  bool has_libraries, const std::stop_token& stop,
+                  bool has_libraries, Prepared prepared, const std::stop_token& stop,
                   absl::FunctionRef<void(const StepProblem&, PreparedStep)> then);
 
 }  // namespace plait::cuda

@@ -66,9 +66,10 @@ TEST(NvrtcTest, KeepsTheEntryName) {
     const auto kernels = family.generate(c.problem, Precision::kFp16, MemoryLayout::kNchw);
     if (kernels.empty()) continue;
     const Result<std::string> cubin =
-        CompileToCubin(DeviceSource(kernels[0], Precision::kFp16), "sm_90a");
+        CompileToCubin(DeviceSource({kernels.data()}, Precision::kFp16), "sm_90a");
     ASSERT_TRUE(cubin.ok()) << cubin.error().message;
-    EXPECT_NE(cubin.value().find(std::string(".text.") + kKernelEntry), std::string::npos);
+    EXPECT_NE(cubin.value().find(".text." + EntryOf(kernels[0], Precision::kFp16)),
+              std::string::npos);
     return;
   }
   FAIL() << "no case for " << family.name;

@@ -4,6 +4,7 @@
 
 #include "gpu_worker/backends/cuda/driver/graph_builder.h"
 #include "gpu_worker/backends/cuda/driver/kernel_cache.h"
+#include "gpu_worker/backends/cuda/driver/kernel_libraries.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
 #include "gpu_worker/backends/cuda/run/device_description.h"
@@ -75,7 +76,9 @@ class CountingCache : public KernelCache {
     ++found;
     return kept->second;
   }
-  void Keep(const std::string& key, const std::string& code) override { kept_[key] = code; }
+  void Keep(const std::vector<std::string>& keys, const std::string& code) override {
+    for (const std::string& key : keys) kept_[key] = code;
+  }
 
   size_t kept() const { return kept_.size(); }
   int found = 0;
@@ -101,6 +104,42 @@ TEST_F(GeneratedSourceTest, WhatACacheHasIsNotCompiledAgain) {
   ASSERT_TRUE(List(ElementwiseProblem{"exp(x0)", {64}, {{64}}})[0]->Prepare().ok());
   EXPECT_EQ(cache.kept(), 3u);
   EXPECT_EQ(cache.found, 1);
+}
+
+// Of several problems; one program for all of them, which is loaded once.
+TEST_F(GeneratedSourceTest, CandidatesThatArePreparedTogetherAreOneLibrary) {
+  CountingCache cache;
+  KernelLibraries libraries(&runtime_);
+  device_.kernel_cache = &cache;
+  device_.kernel_libraries = &libraries;
+  const auto load_all = [&] {
+    Candidates all = List(kRelu);
+    for (const char* expression : {"exp(x0)", "tanh(x0)"}) {
+      for (auto& candidate : List(ElementwiseProblem{expression, {64}, {{64}}})) {
+        all.push_back(std::move(candidate));
+      }
+    }
+    std::vector<Candidate*> pointers;
+    for (const auto& candidate : all) pointers.push_back(candidate.get());
+    kGeneratedSource.prepare_together(pointers);
+    for (Candidate* candidate : pointers) EXPECT_TRUE(candidate->Prepare().ok());
+    for (Candidate* candidate : pointers) {
+      EXPECT_EQ(candidate->resources(), pointers[0]->resources());
+    }
+    return all;
+  };
+  {
+    const Candidates all = load_all();
+    EXPECT_EQ(cache.kept(), 3u);
+    EXPECT_EQ(cache.found, 0);
+    EXPECT_EQ(runtime_.Count("LoadLibrary"), 1);
+    EXPECT_EQ(runtime_.Count("FindKernel"), 3);
+    EXPECT_EQ(runtime_.Count("UnloadLibrary"), 0);
+  }
+  EXPECT_EQ(runtime_.Count("UnloadLibrary"), 1);
+  load_all();
+  EXPECT_EQ(cache.found, 3);
+  EXPECT_EQ(runtime_.Count("LoadLibrary"), 2) << "nobody had it any more";
 }
 
 TEST_F(GeneratedSourceTest, AGraphOutlivesItsCandidate) {

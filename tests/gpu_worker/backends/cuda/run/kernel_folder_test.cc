@@ -43,17 +43,33 @@ class KernelFolderTest : public testing::Test {
 };
 
 TEST_F(KernelFolderTest, KeepsCodeForTheNextProcess) {
-  Open()->Keep("nvrtc 13.0 sm_90a\nsource", code_);
+  Open()->Keep({"nvrtc 13.0 sm_90a\nsource"}, code_);
   const auto folder = Open();
   EXPECT_EQ(folder->Find("nvrtc 13.0 sm_90a\nsource"), code_);
   EXPECT_EQ(folder->Find("nvrtc 13.1 sm_90a\nsource"), std::nullopt);
   EXPECT_EQ(folder->Find("nvrtc 13.0 sm_80\nsource"), std::nullopt);
 }
 
+TEST_F(KernelFolderTest, KernelsOfOneProgramShareItsBytes) {
+  const std::string code(4000, 'c');
+  Open()->Keep({"one", "other", "third"}, code);
+  EXPECT_EQ(Files().size(), 3u);
+  for (const fs::path& file : Files()) EXPECT_EQ(fs::hard_link_count(file), 3u);
+  // Three times its bytes would be too much.
+  const auto folder = Open(10000);
+  for (const char* key : {"one", "other", "third"}) {
+    EXPECT_TRUE(folder->Find(key) == code) << key;
+  }
+  // Made again with another one: the others stay as they are.
+  folder->Keep({"one", "fourth"}, code + "d");
+  EXPECT_TRUE(folder->Find("one") == code + "d");
+  EXPECT_TRUE(folder->Find("other") == code);
+}
+
 TEST_F(KernelFolderTest, WhatIsDamagedIsRemoved) {
   const auto folder = Open();
   const auto damage = [&](auto change) {
-    folder->Keep("key", code_);
+    folder->Keep({"key"}, code_);
     ASSERT_EQ(Files().size(), 1u);
     const fs::path file = Files()[0];
     std::ifstream in(file, std::ios::binary);
@@ -73,13 +89,13 @@ TEST_F(KernelFolderTest, WhatIsDamagedIsRemoved) {
 
 TEST_F(KernelFolderTest, LinksAreNotFollowed) {
   const auto folder = Open();
-  folder->Keep("key", code_);
+  folder->Keep({"key"}, code_);
   const fs::path file = Files()[0];
   const fs::path elsewhere = absl::StrCat(path_, ".elsewhere");
   fs::rename(file, elsewhere);
   fs::create_symlink(elsewhere, file);
   EXPECT_EQ(folder->Find("key"), std::nullopt);
-  folder->Keep("key", code_);
+  folder->Keep({"key"}, code_);
   EXPECT_EQ(folder->Find("key"), code_);
   EXPECT_FALSE(fs::is_symlink(file));
   fs::remove(elsewhere);
@@ -89,7 +105,7 @@ TEST_F(KernelFolderTest, TheLeastRecentlyUsedGoes) {
   const std::string code(1000, 'c');
   {
     const auto folder = Open();
-    for (int i = 0; i < 10; ++i) folder->Keep(absl::StrCat("key ", i), code);
+    for (int i = 0; i < 10; ++i) folder->Keep({absl::StrCat("key ", i)}, code);
     for (const fs::path& file : Files()) {
       fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(1));
     }
@@ -100,7 +116,7 @@ TEST_F(KernelFolderTest, TheLeastRecentlyUsedGoes) {
   EXPECT_EQ(Files().size(), 4u);
   EXPECT_EQ(folder->Find("key 3"), code);
   for (int i = 10; i < 40; ++i) {
-    folder->Keep(absl::StrCat("key ", i), code);
+    folder->Keep({absl::StrCat("key ", i)}, code);
     EXPECT_LE(Files().size(), 8u);
   }
   EXPECT_EQ(folder->Find("key 39"), code);
@@ -122,7 +138,7 @@ TEST_F(KernelFolderTest, AFolderThatOthersMayWriteToIsRefused) {
 TEST_F(KernelFolderTest, AFolderThatWasRemovedKeepsNothing) {
   const auto folder = Open();
   fs::remove_all(path_);
-  folder->Keep("key", code_);
+  folder->Keep({"key"}, code_);
   EXPECT_EQ(folder->Find("key"), std::nullopt);
 }
 
@@ -137,7 +153,7 @@ TEST_F(KernelFolderTest, SeveralThreadsFindWholeCode) {
         if (const auto found = folder->Find(key); found.has_value()) {
           EXPECT_EQ(*found, code);
         } else {
-          folder->Keep(key, code);
+          folder->Keep({key}, code);
         }
       }
     });

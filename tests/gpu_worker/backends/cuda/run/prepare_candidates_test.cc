@@ -72,7 +72,7 @@ class PrepareCandidatesTest : public testing::Test {
 
 TEST_F(PrepareCandidatesTest, GivesAllOfThemInTheOrderOfStepsAndSources) {
   size_t next = 0;
-  PrepareSteps(pointers_, device_, /*has_libraries=*/false, {},
+  PrepareSteps(pointers_, device_, /*has_libraries=*/false, Prepared::kAll, {},
                [&](const StepProblem& step, PreparedStep prepared) {
                  ASSERT_LT(next, steps_.size());
                  EXPECT_EQ(&step, pointers_[next++]);
@@ -91,7 +91,7 @@ TEST_F(PrepareCandidatesTest, GivesAllOfThemInTheOrderOfStepsAndSources) {
 }
 
 TEST_F(PrepareCandidatesTest, TheFirstOfThemIsTheFirst) {
-  PrepareSteps({&pointers_[0], 1}, device_, false, {},
+  PrepareSteps({&pointers_[0], 1}, device_, false, Prepared::kAll, {},
                [&](const StepProblem& step, PreparedStep prepared) {
                  ASSERT_GE(prepared.candidates.size(), 2u);
                  const PreparedStep first = PrepareFirst(step, device_, false);
@@ -103,14 +103,15 @@ TEST_F(PrepareCandidatesTest, TheFirstOfThemIsTheFirst) {
 TEST_F(PrepareCandidatesTest, IsStoppedBetweenSteps) {
   std::stop_source stop;
   int given = 0;
-  PrepareSteps(pointers_, device_, false, stop.get_token(), [&](const StepProblem&, PreparedStep) {
-    if (++given == 3) stop.request_stop();
-  });
+  PrepareSteps(pointers_, device_, false, Prepared::kAll, stop.get_token(),
+               [&](const StepProblem&, PreparedStep) {
+                 if (++given == 3) stop.request_stop();
+               });
   // What was prepared by then may still be given.
   EXPECT_GE(given, 3);
   EXPECT_LT(given, static_cast<int>(steps_.size()));
   given = 0;
-  PrepareSteps(pointers_, device_, false, stop.get_token(),
+  PrepareSteps(pointers_, device_, false, Prepared::kAll, stop.get_token(),
                [&](const StepProblem&, PreparedStep) { ++given; });
   EXPECT_LT(given, static_cast<int>(steps_.size()));
 }
@@ -118,7 +119,7 @@ TEST_F(PrepareCandidatesTest, IsStoppedBetweenSteps) {
 TEST_F(PrepareCandidatesTest, AnIllDeviceEndsIt) {
   IllRuntime ill(0, &driver_.library());
   const CudaDevice device = {.present = true, .runtime = &ill};
-  PrepareSteps(pointers_, device, false, {},
+  PrepareSteps(pointers_, device, false, Prepared::kAll, {},
                [&](const StepProblem&, PreparedStep) { ADD_FAILURE() << "nothing is prepared"; });
 }
 
@@ -127,7 +128,7 @@ TEST_F(PrepareCandidatesTest, NobodyAsksForTheDevicesHealthOnceStepsCome) {
   LateRuntime late(0, &driver_.library());
   const CudaDevice device = {.present = true, .runtime = &late};
   int ended_at_first = -1;
-  PrepareSteps(pointers_, device, false, {}, [&](const StepProblem&, PreparedStep) {
+  PrepareSteps(pointers_, device, false, Prepared::kAll, {}, [&](const StepProblem&, PreparedStep) {
     if (ended_at_first < 0) ended_at_first = late.ended;
   });
   EXPECT_EQ(ended_at_first, late.ended);
