@@ -1,6 +1,5 @@
 #include "bench/simulated_gpu/ptxas_log.h"
 
-#include <algorithm>
 #include <regex>
 #include <sstream>
 
@@ -13,8 +12,6 @@ namespace plait {
 namespace {
 
 constexpr int kWarpThreads = 32;
-
-int RoundUp(int value, int to) { return (value + to - 1) / to * to; }
 
 }  // namespace
 
@@ -65,14 +62,10 @@ Multiprocessor MultiprocessorOf(const std::string& architecture) {
 
 double OccupancyOf(const KernelResources& resources, int block_threads,
                    const Multiprocessor& multiprocessor) {
-  const int warps = (block_threads + kWarpThreads - 1) / kWarpThreads;
-  const int warp_registers = RoundUp(std::max(resources.registers, 1) * kWarpThreads, 256);
-  const int block_bytes = RoundUp(resources.shared_bytes, 128) + 1024;
-  const int blocks =
-      std::min({multiprocessor.blocks, multiprocessor.threads / (warps * kWarpThreads),
-                multiprocessor.registers / warp_registers / warps,
-                multiprocessor.shared_bytes / block_bytes});
   if (multiprocessor.threads == 0) return 0;
+  const int blocks =
+      ResidentBlocks({block_threads, resources.registers, resources.shared_bytes}, multiprocessor);
+  const int warps = (block_threads + kWarpThreads - 1) / kWarpThreads;
   return static_cast<double>(blocks * warps * kWarpThreads) / multiprocessor.threads;
 }
 

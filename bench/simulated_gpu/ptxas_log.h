@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "optimizer/cost/occupancy.h"
+
 namespace plait {
 
 // What a kernel takes of a multiprocessor, as ptxas says it.
@@ -22,20 +24,10 @@ std::map<std::string, KernelResources> ReadPtxasLog(const std::string& log);
 // The lines of a log that warn, of the compiler or of ptxas; empty: none does.
 std::string WarningsOf(const std::string& log);
 
-// What a multiprocessor has, from the table "Technical Specifications per Compute Capability" of
-// the CUDA C++ Programming Guide 13.0.
-struct Multiprocessor {
-  int registers = 65536;
-  int shared_bytes = 0;
-  int threads = 0;
-  int blocks = 0;
-};
-
 // Of "sm_80", "sm_89", "sm_90a" or "sm_100"; nothing of any other.
 Multiprocessor MultiprocessorOf(const std::string& architecture);
 
-// The share of its threads that blocks of the kernel keep resident: registers are given by 256 a
-// warp, shared memory by 128 bytes and 1 KiB more a block. 0: not one block fits.
+// The share of its threads that blocks of the kernel keep resident. 0: not one block fits.
 double OccupancyOf(const KernelResources& resources, int block_threads,
                    const Multiprocessor& multiprocessor);
 

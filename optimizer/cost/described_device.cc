@@ -119,7 +119,8 @@ DeviceDescription DescriptionOf(const DescribedDevice& device) {
 }
 
 Profile DescribedProfiler::Predict(const LoneKernel& lone) const {
-  const std::optional<KernelBlocks> blocks = BlocksOf(lone, device_.multiprocessors);
+  const std::optional<KernelBlocks> blocks =
+      BlocksOf(lone, device_.multiprocessors, device_.multiprocessor);
   if (!blocks.has_value()) return {};
   const KernelWork work = WorkOfKernel(lone.graph);
   if (blocks->blocks == 0) {

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "optimizer/cost/occupancy.h"
 #include "optimizer/cost/profile.h"
 #include "optimizer/kernels/device.h"
 #include "optimizer/kernels/lone_kernel.h"
@@ -21,12 +22,13 @@ namespace plait {
 // running beside each other gains. It chooses no algorithm, layout or tile, and says nothing about
 // differences below a tenth. It is never a latency.
 struct DescribedDevice {
-  absl::string_view name;      // jobs name it "model:<name>"
-  absl::string_view title;     // the maker's name of it
-  int multiprocessors = 1;     // SMs: blocks that run side by side without sharing one
-  double flops_per_us = 0;     // a multiply-add counts as two
-  double bytes_per_us = 0;     // of memory, as a copy of it reaches
-  double l2_bytes_per_us = 0;  // of the second cache
+  absl::string_view name;         // jobs name it "model:<name>"
+  absl::string_view title;        // the maker's name of it
+  int multiprocessors = 1;        // SMs: blocks that run side by side without sharing one
+  Multiprocessor multiprocessor;  // what each of them has
+  double flops_per_us = 0;        // a multiply-add counts as two
+  double bytes_per_us = 0;        // of memory, as a copy of it reaches
+  double l2_bytes_per_us = 0;     // of the second cache
   double multiprocessor_bytes_per_us =
       0;  // that one multiprocessor reads at most, wherever it lies
   int64_t l2_bytes = 0;

@@ -29,9 +29,10 @@ constexpr int64_t kElementsOfBlock = 1024;
 constexpr int64_t kReductionsOfBlock = 8;
 constexpr int64_t kQueriesOfBlock = 64;
 constexpr int64_t kColumnsOfBlock = 32;
-// Of 2048 threads that a multiprocessor keeps.
-constexpr int kElementBlocksSideBySide = 8;
+// Of a library's kernels, of whose registers nothing is known: of tiles, and of blocks that compute
+// by elements.
 constexpr int kSmallTilesSideBySide = 4;
+constexpr int kLibraryBlocksSideBySide = 8;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -132,7 +133,7 @@ KernelBlocks InBlocks(const Graph& graph, int64_t blocks) {
   KernelBlocks found;
   found.blocks = std::max<int64_t>(1, blocks);
   found.flops_of_block = FlopsOf(graph) / static_cast<double>(found.blocks);
-  found.blocks_side_by_side = kElementBlocksSideBySide;
+  found.blocks_side_by_side = kLibraryBlocksSideBySide;
   return found;
 }
 
@@ -212,7 +213,6 @@ KernelBlocks AttentionBlocks(const Graph& graph) {
   }
   KernelBlocks found = InBlocks(graph, CeilDiv(queries, kQueriesOfBlock));
   found.kind = BlockKind::kSmallTile;
-  found.blocks_side_by_side = 1;
   return found;
 }
 
@@ -231,9 +231,7 @@ KernelBlocks RecurrentBlocks(const Graph& graph) {
   return found;
 }
 
-}  // namespace
-
-std::optional<KernelBlocks> BlocksOf(const LoneKernel& lone, int multiprocessors) {
+std::optional<KernelBlocks> BlocksOfFamily(const LoneKernel& lone, int multiprocessors) {
   const absl::string_view family = lone.kernel.family;
   const Graph& graph = lone.graph;
   if (family == kViewFamily) return KernelBlocks();
@@ -250,6 +248,34 @@ std::optional<KernelBlocks> BlocksOf(const LoneKernel& lone, int multiprocessors
     if (family == known) return ElementBlocks(graph);
   }
   return std::nullopt;
+}
+
+// The family of generated kernels that has the like of it; empty: a library's.
+absl::string_view GeneratedFamilyOf(const LoneKernel& lone) {
+  const absl::string_view family = lone.kernel.family;
+  if (family == "matmul") return "";
+  if (family == "conv") {
+    const std::optional<Product> product = LastProductOf(lone.graph);
+    const bool is_depthwise = product.has_value() && product->batches > 1 && product->columns == 1;
+    return is_depthwise ? "depthwise" : "";
+  }
+  if (family == "move" || family == "reorder") return "movement";
+  if (family == "other") return "elementwise";
+  return family;
+}
+
+}  // namespace
+
+std::optional<KernelBlocks> BlocksOf(const LoneKernel& lone, int multiprocessors,
+                                     const Multiprocessor& multiprocessor) {
+  std::optional<KernelBlocks> blocks = BlocksOfFamily(lone, multiprocessors);
+  if (!blocks.has_value() || blocks->blocks == 0) return blocks;
+  const absl::string_view generated = GeneratedFamilyOf(lone);
+  if (!generated.empty()) {
+    blocks->blocks_side_by_side =
+        std::max(1, ResidentBlocks(ResourcesOf(generated), multiprocessor));
+  }
+  return blocks;
 }
 
 }  // namespace plait

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "optimizer/cost/occupancy.h"
 #include "optimizer/kernels/lone_kernel.h"
 
 namespace plait {
@@ -22,8 +23,10 @@ struct KernelBlocks {
 
 // Of a kernel of the catalog of described devices. Libraries choose tiles by rules of their own;
 // this one takes tiles of 128x128, smaller ones where those are too few for all multiprocessors,
-// and divides the depth of a product where these are too few as well. Pure and thread-safe.
+// and divides the depth of a product where these are too few as well. Kernels that plait generates
+// leave each other the room that ptxas says. Pure and thread-safe.
 // nullopt: no such kernel is offered.
-std::optional<KernelBlocks> BlocksOf(const LoneKernel& lone, int multiprocessors);
+std::optional<KernelBlocks> BlocksOf(const LoneKernel& lone, int multiprocessors,
+                                     const Multiprocessor& multiprocessor);
 
 }  // namespace plait

@@ -9,6 +9,7 @@ const DescribedDevice kA100Device = {
     .title = "NVIDIA A100 80GB",
     // A100 data sheet: 108 SMs of 64 lanes, at 1.41 GHz 19.5 TFLOPS in fp32.
     .multiprocessors = 108,
+    .multiprocessor = {.shared_bytes = 164 << 10, .threads = 2048, .blocks = 32},
     .flops_per_us = 19.5e6,
     // Data sheet: 2.04 TB/s of HBM2e; copies reach nine tenths of it.
     .bytes_per_us = 1.8e6,

@@ -13,6 +13,7 @@ const DescribedDevice kH200Device = {
     // H200 data sheet and Hopper architecture white paper: 132 SMs of 128 lanes, at 1.98 GHz 66.9
     // TFLOPS in fp32, of which 60 are left at the clock under load.
     .multiprocessors = 132,
+    .multiprocessor = {.shared_bytes = 228 << 10, .threads = 2048, .blocks = 32},
     .flops_per_us = 60e6,
     // Data sheet: 4.8 TB/s of HBM3e; reading reaches 4.4 as measured.
     .bytes_per_us = 4.4e6,

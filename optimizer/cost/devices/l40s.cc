@@ -9,6 +9,7 @@ const DescribedDevice kL40sDevice = {
     // L40S data sheet: 142 SMs of 128 lanes, at 2.52 GHz 91.6 TFLOPS in fp32; at the clock that its
     // 350 W allow under load some 70.
     .multiprocessors = 142,
+    .multiprocessor = {.shared_bytes = 100 << 10, .threads = 1536, .blocks = 24},
     .flops_per_us = 70e6,
     // Data sheet: 864 GB/s of GDDR6; copies reach nine tenths of it.
     .bytes_per_us = 0.78e6,

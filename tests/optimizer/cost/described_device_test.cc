@@ -94,6 +94,22 @@ TEST(DescribedDeviceTest, AFewBlocksReadWhatTheyCan) {
   EXPECT_NEAR(Predict(device, "elementwise", relu).latency_us_median, 2 + 40, 1e-6);
 }
 
+// Ten blocks of 256 threads, while they wait for the cache.
+TEST(DescribedDeviceTest, WhatWaitsKeepsThePlacesOfItsBlocks) {
+  DescribedDevice device = kTen;
+  device.flops_per_us = 1e12;
+  device.l2_bytes_per_us = 0.1;
+  const std::string relu =
+      "graph {\n  input %x: float32[10240]\n  %y = Relu(%x) {}\n  output %y\n}";
+  for (const auto& [threads, share] : {std::pair(2048, 0.125), std::pair(1536, 1 / 6.0)}) {
+    device.multiprocessor = {.shared_bytes = 100 << 10, .threads = threads, .blocks = 32};
+    EXPECT_NEAR(Predict(device, "elementwise", relu).compute_share, share, 1e-5) << threads;
+  }
+  // Where there are fewer registers they are what is scarce.
+  device.multiprocessor.registers = 16384;
+  EXPECT_NEAR(Predict(device, "elementwise", relu).compute_share, 0.25, 1e-5);
+}
+
 TEST(DescribedDeviceTest, WeightsComeFromMemoryAndValuesFromTheCache) {
   DescribedDevice device = kTen;
   device.flops_per_us = 1e12;
@@ -148,6 +164,10 @@ TEST(DescribedDeviceTest, EveryDeviceIsWhole) {
           device->multiprocessor_bytes_per_us, device->kernel_us, device->product_us,
           device->envelope_kernel_us, device->cross_stream_us}) {
       EXPECT_GT(rate, 0);
+    }
+    // Of every kernel that plait generates some blocks fit.
+    for (const char* family : {"attention", "separable", "elementwise"}) {
+      EXPECT_GE(ResidentBlocks(ResourcesOf(family), device->multiprocessor), 2) << family;
     }
     const DeviceDescription description = DescriptionOf(*device);
     EXPECT_EQ(description.backend, "model");
