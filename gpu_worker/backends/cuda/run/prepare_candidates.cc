@@ -94,15 +94,23 @@ PreparedStep Finish(Item item) {
   return prepared;
 }
 
-// Threads that take tasks, those of earlier steps first. A task is a step with the number of a
-// candidate, or with one of these.
+// A step with the number of a candidate, or with one of these.
+using Task = std::pair<size_t, int>;
 constexpr int kListing = -2;
 constexpr int kTrial = -1;
 
+// Candidates of many steps have to be known for some to be prepared together.
+struct ListingsFirst {
+  bool operator()(const Task& one, const Task& other) const {
+    const bool is_listing = one.second == kListing;
+    if (is_listing != (other.second == kListing)) return is_listing;
+    return one < other;
+  }
+};
+
+// Threads that take tasks: listings first, then those of earlier steps.
 class Preparation {
  public:
-  using Task = std::pair<size_t, int>;
-
   // `threads` of the host work until it goes. Each has asked the device for its health when this
   // returns: that waits for all streams, of which none may capture at that moment.
   Preparation(absl::Span<const StepProblem* const> steps, const CudaDevice& device,
@@ -223,7 +231,7 @@ class Preparation {
   std::mutex mutex_;
   std::condition_variable has_tasks_;
   std::condition_variable_any is_done_;
-  std::set<Task> tasks_;
+  std::set<Task, ListingsFirst> tasks_;
   size_t admitted_ = 0;
   bool has_ended_ = false;
   std::vector<std::jthread> threads_;  // the last member: it goes first

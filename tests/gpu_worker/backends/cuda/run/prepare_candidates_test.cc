@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu_worker/backends/cuda/driver/driver_runtime.h"
+#include "gpu_worker/backends/cuda/driver/kernel_libraries.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/simulated_gpu/driver/simulated_driver.h"
 
@@ -54,6 +55,16 @@ class LateRuntime : public DriverRuntime {
   std::atomic<int> ended = 0;
 };
 
+class CountingRuntime : public DriverRuntime {
+ public:
+  using DriverRuntime::DriverRuntime;
+  Result<Library> LoadLibrary(const std::string& code) override {
+    ++loaded;
+    return DriverRuntime::LoadLibrary(code);
+  }
+  std::atomic<int> loaded = 0;
+};
+
 class PrepareCandidatesTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -88,6 +99,21 @@ TEST_F(PrepareCandidatesTest, GivesAllOfThemInTheOrderOfStepsAndSources) {
                  EXPECT_THAT(prepared.reasons, HasSubstr("the simulated device has no cudnn"));
                });
   EXPECT_EQ(next, steps_.size());
+}
+
+// Of whatever steps. How many at a time depends on how many threads there are.
+TEST_F(PrepareCandidatesTest, KernelsOfSeveralStepsAreOneLibrary) {
+  CountingRuntime counting(0, &driver_.library());
+  KernelLibraries libraries(&counting);
+  const CudaDevice device = {.present = true, .runtime = &counting, .kernel_libraries = &libraries};
+  int kernels = 0;
+  PrepareSteps(pointers_, device, false, Prepared::kFirst, {},
+               [&](const StepProblem&, PreparedStep prepared) {
+                 ASSERT_THAT(prepared.candidates, SizeIs(1));
+                 ++kernels;
+               });
+  EXPECT_EQ(kernels, 60);
+  EXPECT_LE(counting.loaded, kernels / 2);
 }
 
 TEST_F(PrepareCandidatesTest, TheFirstOfThemIsTheFirst) {
