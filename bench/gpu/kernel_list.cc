@@ -191,6 +191,29 @@ Result<Problem> ReadResize(const FlatObject& o) {
                                .columns = ReadAxis(o, "column", o.Integer("w", 1))});
 }
 
+Result<Problem> ReadRecurrentLayer(const FlatObject& o) {
+  static constexpr const char* kKinds[] = {"rnn", "gru", "lstm"};
+  static constexpr const char* kDirections[] = {"forward", "reverse", "bidirectional"};
+  const std::optional<int> kind = IndexOf(kKinds, o.Text("kind"));
+  const std::optional<int> direction = IndexOf(kDirections, o.Text("direction"));
+  if (!kind || !direction) return Invalid("recurrent_layer: unknown kind or direction");
+  RecurrentLayerProblem p{.kind = static_cast<RecurrentLayerProblem::Kind>(*kind),
+                          .direction = static_cast<RecurrentLayerProblem::Direction>(*direction),
+                          .steps = o.Integer("steps", 1),
+                          .batch = o.Integer("batch", 1),
+                          .input = o.Integer("input", 1),
+                          .hidden = o.Integer("hidden", 1),
+                          .bias = o.Bool("bias"),
+                          .initial_h = o.Bool("initial_h"),
+                          .initial_c = o.Bool("initial_c"),
+                          .linear_before_reset = o.Bool("linear_before_reset"),
+                          .y = o.Bool("y"),
+                          .y_h = o.Bool("y_h"),
+                          .y_c = o.Bool("y_c")};
+  PLAIT_CUDA_RETURN_IF_ERROR(ReadActivation(o, "activation", &p.activation));
+  return Problem(p);
+}
+
 Result<Problem> ReadProblem(const FlatObject& o) {
   const std::string name = o.Text("problem");
   if (name == "conv") {
@@ -206,6 +229,7 @@ Result<Problem> ReadProblem(const FlatObject& o) {
   if (name == "attention") return ReadAttention(o);
   if (name == "recurrence") return ReadRecurrence(o);
   if (name == "resize") return ReadResize(o);
+  if (name == "recurrent_layer") return ReadRecurrentLayer(o);
   if (name == "scale_shift") {
     ScaleShiftProblem p{
         .n = o.Integer("n", 1), .c = o.Integer("c", 1), .spatial = o.Integer("spatial", 1)};

@@ -157,6 +157,25 @@ void Add(const cuda::ResizeProblem& p, Json* json) {
                 {"column_weights", p.columns.weights}});
 }
 
+void Add(const cuda::RecurrentLayerProblem& p, Json* json) {
+  static constexpr const char* kKinds[] = {"rnn", "gru", "lstm"};
+  static constexpr const char* kDirections[] = {"forward", "reverse", "bidirectional"};
+  json->update({{"kind", kKinds[static_cast<int>(p.kind)]},
+                {"direction", kDirections[static_cast<int>(p.direction)]},
+                {"steps", p.steps},
+                {"batch", p.batch},
+                {"input", p.input},
+                {"hidden", p.hidden},
+                {"bias", p.bias},
+                {"initial_h", p.initial_h},
+                {"initial_c", p.initial_c},
+                {"linear_before_reset", p.linear_before_reset},
+                {"activation", NameOf(p.activation)},
+                {"y", p.y},
+                {"y_h", p.y_h},
+                {"y_c", p.y_c}});
+}
+
 }  // namespace
 
 Json ProblemJson(const cuda::Problem& problem) {

@@ -44,9 +44,10 @@ struct ChoosePattern {
   std::optional<CudnnGraph> operator()(const ScaleShiftProblem& problem) const {
     return BuildCudnnScaleShift(problem, storage, layout);
   }
-  // Two convolutions in one graph, arbitrary chains and data movement: no engines.
+  // Two convolutions in one graph, layers of cells, arbitrary chains and data movement: no engines.
   std::optional<CudnnGraph> operator()(const RecurrenceProblem&) const { return std::nullopt; }
   std::optional<CudnnGraph> operator()(const ResizeProblem&) const { return std::nullopt; }
+  std::optional<CudnnGraph> operator()(const RecurrentLayerProblem&) const { return std::nullopt; }
   std::optional<CudnnGraph> operator()(const SeparableConvProblem&) const { return std::nullopt; }
   std::optional<CudnnGraph> operator()(const ElementwiseProblem&) const { return std::nullopt; }
   std::optional<CudnnGraph> operator()(const MovementProblem&) const { return std::nullopt; }

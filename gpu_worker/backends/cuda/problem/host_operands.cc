@@ -121,6 +121,14 @@ int64_t FanIn(const Problem& problem) {
     return p->depthwise.r * p->depthwise.s;
   }
   if (const auto* p = std::get_if<GemmProblem>(&problem)) return p->k;
+  if (const auto* p = std::get_if<RecurrentLayerProblem>(&problem)) return p->input;
+  return 1;
+}
+
+// The same of the second weights.
+int64_t SecondFanIn(const Problem& problem) {
+  if (const auto* p = std::get_if<SeparableConvProblem>(&problem)) return p->pointwise.c;
+  if (const auto* p = std::get_if<RecurrentLayerProblem>(&problem)) return p->hidden;
   return 1;
 }
 
@@ -177,8 +185,8 @@ HostOperands MakeHostOperands(const Problem& problem, const ProblemShape& shape,
   operands.weights = draw(shape.weights, {.mean = normalizes ? 1.0f : 0.0f,
                                           .deviation = normalizes ? 0.2f : weight_deviation});
   if (HasPackedWeights(problem)) operands.packed_weights = PackWeights(problem, operands.weights);
-  if (const auto* p = std::get_if<SeparableConvProblem>(&problem)) {
-    const float deviation = 1.0f / std::sqrt(static_cast<float>(p->pointwise.c));
+  if (shape.second_weights > 0) {
+    const float deviation = 1.0f / std::sqrt(static_cast<float>(SecondFanIn(problem)));
     operands.second_weights = draw(shape.second_weights, {.deviation = deviation});
   }
   operands.bias = draw(shape.bias, {.deviation = 0.5f});

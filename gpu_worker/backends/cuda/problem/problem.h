@@ -225,6 +225,39 @@ struct ResizeProblem {
   friend bool operator==(const ResizeProblem&, const ResizeProblem&) = default;
 };
 
+// A layer of RNN, GRU or LSTM cells, as ONNX defines them, which hands a state from step to step.
+// The inputs are x [steps, batch, input], then h and c of before the first step where they are
+// given, [directions, batch, hidden] each. The weights are W [directions, gates, hidden, input],
+// the second ones R [directions, gates, hidden, hidden], and the bias is that of W, then that of R:
+// [directions, 2, gates, hidden]. Gates lie in ONNX's order: z, r, h of GRU; i, o, f, c of LSTM.
+// Outputs are those asked for of Y [steps, directions, batch, hidden], and of Y_h and Y_c, which
+// have the states behind the last step of each direction.
+// Gates have the sigmoid, and what a state is made of has tanh, or in an RNN relu.
+// Not to be confused with RecurrenceProblem, whose steps are unrolled.
+struct RecurrentLayerProblem {
+  enum class Kind { kRnn, kGru, kLstm };
+  enum class Direction { kForward, kReverse, kBidirectional };
+  Kind kind = Kind::kLstm;
+  Direction direction = Direction::kForward;
+  int64_t steps = 1, batch = 1, input = 1, hidden = 1;
+  bool bias = false;
+  bool initial_h = false, initial_c = false;  // c is LSTM's
+  bool linear_before_reset = false;           // of GRU: r times the product by R, not by h
+  Activation activation = Activation::kTanh;  // of RNN
+  bool y = true, y_h = false, y_c = false;
+
+  int64_t directions() const { return direction == Direction::kBidirectional ? 2 : 1; }
+  int64_t gates() const { return kind == Kind::kLstm ? 4 : kind == Kind::kGru ? 3 : 1; }
+  // The second direction of two walks back.
+  bool walks_back(int64_t of_direction) const {
+    return direction == Direction::kReverse || of_direction == 1;
+  }
+  // Elements of all states of a step.
+  int64_t states() const { return directions() * batch * hidden; }
+
+  friend bool operator==(const RecurrentLayerProblem&, const RecurrentLayerProblem&) = default;
+};
+
 // A transpose (`permutation`), a concatenation of `inputs` along `axis`, a slice or split
 // (`starts` and `sizes` per output of one input along `axis`), a gather of rows, or padding.
 // Padding writes zeros; negative numbers of it take elements away, as a slice along several axes
@@ -246,8 +279,9 @@ struct MovementProblem {
 };
 
 // The order of alternatives is that of the names in ProblemName().
-using Problem = std::variant<ConvProblem, SeparableConvProblem, GemmProblem, AttentionProblem,
-                             PoolProblem, RowsProblem, ScaleShiftProblem, ElementwiseProblem,
-                             MovementProblem, RecurrenceProblem, ResizeProblem>;
+using Problem =
+    std::variant<ConvProblem, SeparableConvProblem, GemmProblem, AttentionProblem, PoolProblem,
+                 RowsProblem, ScaleShiftProblem, ElementwiseProblem, MovementProblem,
+                 RecurrenceProblem, ResizeProblem, RecurrentLayerProblem>;
 
 }  // namespace plait::cuda

@@ -240,8 +240,8 @@ Result<ProblemShape> ShapeOf(const Problem& problem) {
 
 const char* ProblemName(const Problem& problem) {
   static constexpr const char* kNames[] = {
-      "conv",        "separable_conv", "gemm",     "attention",  "pool",  "rows",
-      "scale_shift", "elementwise",    "movement", "recurrence", "resize"};
+      "conv",        "separable_conv", "gemm",     "attention",  "pool",   "rows",
+      "scale_shift", "elementwise",    "movement", "recurrence", "resize", "recurrent_layer"};
   return kNames[problem.index()];
 }
 
@@ -255,7 +255,8 @@ bool LayoutMatters(const Problem& problem) {
   return !std::holds_alternative<GemmProblem>(problem) &&
          !std::holds_alternative<AttentionProblem>(problem) &&
          !std::holds_alternative<RowsProblem>(problem) &&
-         !std::holds_alternative<RecurrenceProblem>(problem);
+         !std::holds_alternative<RecurrenceProblem>(problem) &&
+         !std::holds_alternative<RecurrentLayerProblem>(problem);
 }
 
 }  // namespace plait::cuda

@@ -13,10 +13,9 @@ namespace plait::cuda {
 
 // How many elements each operand of a problem has; 0 where the problem has none. The order of
 // `inputs`: conv, pool, rows, scale_shift: x; gemm: a, then b unless it is weights; attention: q,
-// k, v, then the mask; gather: data, then int64 indices. Scale and shift of a scale_shift and of a
-// norm are the weights and the bias.
-// The counts are what a caller allocates: elements, to be multiplied by their types'
-// ElementBytes().
+// k, v, then the mask; gather: data, then int64 indices; recurrent_layer: x, then initial states.
+// Scale and shift of a scale_shift and of a norm are the weights and the bias. The counts are what
+// a caller allocates: elements, to be multiplied by their types' ElementBytes().
 struct ProblemShape {
   std::vector<int64_t> inputs;
   int64_t weights = 0;

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <thread>
 #include <utility>
 
 #include "gpu_worker/backends/cuda/problem/expression.h"
 #include "gpu_worker/backends/cuda/problem/index_error.h"
+#include "gpu_worker/backends/cuda/problem/recurrent_layer.h"
 #include "gpu_worker/backends/cuda/problem/sample.h"
 
 namespace plait::cuda {
@@ -271,6 +273,12 @@ Element Prepare(const ResizeProblem& p, MemoryLayout layout, const HostOperands&
   };
 }
 
+// Each state is made of all those before it, so that the whole layer is computed at once.
+Element Prepare(const RecurrentLayerProblem& p, MemoryLayout, const HostOperands& operands) {
+  auto values = std::make_shared<std::vector<std::vector<double>>>(RunRecurrentLayer(p, operands));
+  return [values](int output, int64_t offset) { return (*values)[output][offset]; };
+}
+
 double Moved(const MovementProblem& p, MemoryLayout layout, const HostOperands& operands,
              const Coordinates& y, int output) {
   using Kind = MovementProblem::Kind;
@@ -349,6 +357,8 @@ std::vector<ReferenceElement> ComputeReference(const Problem& problem, const Pro
   if (const auto* p = std::get_if<RecurrenceProblem>(&problem)) {
     cost = shape.flops / p->columns + 30;
   }
+  // They are looked up.
+  if (std::holds_alternative<RecurrentLayerProblem>(problem)) cost = 1;
   if (const auto* p = std::get_if<SeparableConvProblem>(&problem)) {
     cost = 2 * p->pointwise.c * (p->depthwise.r * p->depthwise.s + 30);
   }

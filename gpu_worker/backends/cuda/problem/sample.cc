@@ -69,6 +69,14 @@ struct MemoryShapes {
     return shapes;
   }
 
+  std::vector<std::vector<int64_t>> operator()(const RecurrentLayerProblem& p) const {
+    std::vector<std::vector<int64_t>> shapes;
+    if (p.y) shapes.push_back({p.steps, p.directions(), p.batch, p.hidden});
+    if (p.y_h) shapes.push_back({p.directions(), p.batch, p.hidden});
+    if (p.y_c) shapes.push_back({p.directions(), p.batch, p.hidden});
+    return shapes;
+  }
+
   std::vector<int64_t> Any(const std::vector<int64_t>& shape) const {
     return shape.size() == 4 ? Image(shape[0], shape[1], shape[2], shape[3]) : shape;
   }

@@ -47,9 +47,10 @@ inline bool ShapeFits(const std::vector<int64_t>& shape) {
   return true;
 }
 
-// In movement_shape.cc and program_shape.cc.
+// In movement_shape.cc, program_shape.cc and recurrent_layer.cc.
 Result<ProblemShape> Shape(const MovementProblem& p);
 Result<ProblemShape> Shape(const RecurrenceProblem& p);
 Result<ProblemShape> Shape(const ResizeProblem& p);
+Result<ProblemShape> Shape(const RecurrentLayerProblem& p);
 
 }  // namespace plait::cuda

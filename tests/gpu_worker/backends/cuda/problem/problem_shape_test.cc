@@ -80,6 +80,18 @@ TEST(ProblemShapeTest, RefusesHostileProblems) {
       RecurrenceProblem{.columns = 4, .inputs = {1}, .steps = {"exp(x0)"}, .outputs = {{-1}}},
       RecurrenceProblem{.columns = 4, .inputs = {1}, .steps = {"exp(x0)"}, .outputs = {{}}},
       RecurrenceProblem{.columns = 4, .inputs = {1}, .steps = {"less(x0,x0)"}, .outputs = {{0}}},
+      RecurrentLayerProblem{.hidden = 0},
+      RecurrentLayerProblem{.steps = 5000},
+      RecurrentLayerProblem{.batch = 1 << 20, .input = 1 << 12},
+      RecurrentLayerProblem{.hidden = 1 << 15},
+      RecurrentLayerProblem{.batch = 1 << 15, .hidden = 1 << 14},
+      RecurrentLayerProblem{.y = false},
+      RecurrentLayerProblem{.activation = Activation::kRelu},
+      RecurrentLayerProblem{.linear_before_reset = true},
+      RecurrentLayerProblem{.kind = RecurrentLayerProblem::Kind::kGru, .initial_c = true},
+      RecurrentLayerProblem{.kind = RecurrentLayerProblem::Kind::kRnn, .y_c = true},
+      RecurrentLayerProblem{.kind = RecurrentLayerProblem::Kind::kRnn,
+                            .activation = Activation::kSigmoid},
       AttentionProblem{
           .heads = 1 << 10, .query = 1 << 11, .keys = 1 << 11, .mask = true, .mask_heads = true},
       RowsProblem{.kind = RowsProblem::Kind::kLayerNorm, .epsilon = -1e-5F},
@@ -102,6 +114,25 @@ TEST(ProblemShapeTest, RefusesHostileProblems) {
     }
   }
   EXPECT_LE(accepted, 1);  // a separable convolution of 1 x 1 x 1 x 1 is one
+}
+
+TEST(ProblemShapeTest, CountsARecurrentLayer) {
+  const RecurrentLayerProblem p{.direction = RecurrentLayerProblem::Direction::kBidirectional,
+                                .steps = 7,
+                                .batch = 3,
+                                .input = 5,
+                                .hidden = 4,
+                                .bias = true,
+                                .initial_c = true,
+                                .y_h = true};
+  const ProblemShape shape = ShapeOf(p).value();
+  EXPECT_EQ(shape.inputs, (std::vector<int64_t>{7 * 3 * 5, 2 * 3 * 4}));
+  EXPECT_EQ(shape.weights, 2 * 4 * 4 * 5);
+  EXPECT_EQ(shape.second_weights, 2 * 4 * 4 * 4);
+  EXPECT_EQ(shape.bias, 2 * 2 * 4 * 4);
+  EXPECT_EQ(shape.outputs, (std::vector<int64_t>{7 * 2 * 3 * 4, 2 * 3 * 4}));
+  EXPECT_EQ(shape.flops, 7 * 2 * 3 * 4 * 4 * 2 * (5 + 4));
+  EXPECT_FALSE(LayoutMatters(p));
 }
 
 TEST(ProblemShapeTest, StridesFollowTheLayout) {

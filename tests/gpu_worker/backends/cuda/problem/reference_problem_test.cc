@@ -161,6 +161,27 @@ TEST(ReferenceProblemTest, ResizesByTapsOfBothAxes) {
   EXPECT_EQ(values, std::vector<double>({2, 7, 2, 7, 6, 3}));
 }
 
+// An RNN with relu, backwards: h = relu(2 x + 3 h + 1), of h = 1 before.
+TEST(ReferenceProblemTest, ARecurrentLayerHandsItsStateOn) {
+  const RecurrentLayerProblem p{.kind = RecurrentLayerProblem::Kind::kRnn,
+                                .direction = RecurrentLayerProblem::Direction::kReverse,
+                                .steps = 3,
+                                .bias = true,
+                                .initial_h = true,
+                                .activation = Activation::kRelu,
+                                .y_h = true};
+  HostOperands operands;
+  operands.inputs = {{5, -9, 4}, {1}};
+  operands.weights = {2};
+  operands.second_weights = {3};
+  operands.bias = {0.25F, 0.75F};
+  const std::vector<ReferenceElement> elements =
+      ComputeReference(p, ShapeOf(p).value(), MemoryLayout::kNchw, operands, 1000, 1);
+  std::vector<double> values;
+  for (const ReferenceElement& element : elements) values.push_back(element.value);
+  EXPECT_EQ(values, std::vector<double>({68, 19, 12, 68}));
+}
+
 TEST(ReferenceProblemTest, StepsOfARecurrenceReadEarlierOnes) {
   // y = (a0 * b, a0 * b + a1) in each of two columns.
   const RecurrenceProblem p{.columns = 2,
