@@ -27,6 +27,7 @@ std::vector<GeneratedKernel> KernelsOf(const GeneratedFamily& family, Precision 
   std::vector<GeneratedKernel> kernels;
   for (const GeneratedCase& c : GeneratedCases()) {
     for (MemoryLayout layout : {MemoryLayout::kNchw, MemoryLayout::kNhwc}) {
+      if (layout == MemoryLayout::kNhwc && !LayoutMatters(c.problem)) continue;
       for (GeneratedKernel& kernel : family.generate(c.problem, precision, layout)) {
         kernels.push_back(std::move(kernel));
       }
