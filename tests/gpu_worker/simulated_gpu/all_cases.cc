@@ -16,6 +16,7 @@ using cuda::GeneratedCase;
 using cuda::MovementProblem;
 using cuda::PoolProblem;
 using cuda::RecurrenceProblem;
+using cuda::RecurrentLayerProblem;
 using cuda::ResizeProblem;
 using cuda::RowsProblem;
 using cuda::ScaleShiftProblem;
@@ -200,6 +201,23 @@ ResizeProblem AnyResize(Random& random) {
   return p;
 }
 
+RecurrentLayerProblem AnyRecurrentLayer(Random& random) {
+  using Kind = RecurrentLayerProblem::Kind;
+  const auto coin = [&random] { return random.Integer(0, 1) != 0; };
+  RecurrentLayerProblem p{.kind = static_cast<Kind>(random.Integer(0, 2))};
+  p.direction = static_cast<RecurrentLayerProblem::Direction>(random.Integer(0, 2));
+  p.steps = random.Integer(1, 3);
+  p.batch = random.Integer(1, 10);
+  p.input = Channels(random);
+  p.hidden = random.Integer(1, 12);
+  p.bias = coin(), p.initial_h = coin(), p.y_h = coin();
+  p.y = !p.y_h || coin();
+  if (p.kind == Kind::kRnn && coin()) p.activation = Activation::kRelu;
+  if (p.kind == Kind::kGru) p.linear_before_reset = coin();
+  if (p.kind == Kind::kLstm) p.initial_c = coin(), p.y_c = coin();
+  return p;
+}
+
 }  // namespace
 
 std::vector<GeneratedCase> AllCases() {
@@ -221,6 +239,9 @@ std::vector<GeneratedCase> AllCases() {
     cases.push_back({name, AnyRecurrence(random)});
     cases.push_back({name, AnyResize(random)});
     cases.push_back({name, AnyOtherRows(random)});
+  }
+  for (int i = 0; i < 10; ++i) {
+    cases.push_back({"odd" + std::to_string(i), AnyRecurrentLayer(random)});
   }
   // A few have an output without pixels.
   std::erase_if(cases, [](const GeneratedCase& c) { return !cuda::ShapeOf(c.problem).ok(); });

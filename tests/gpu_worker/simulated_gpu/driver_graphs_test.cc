@@ -48,21 +48,39 @@ class DriverGraphTest : public testing::TestWithParam<const cuda::GeneratedFamil
     for (const cuda::KernelArgument& argument : work.kernel.arguments) {
       // What is no operand of the problem may be null.
       placed.push_back(nullptr);
-      if (argument.kind > Kind::kOutput) continue;
+      const bool is_workspace = argument.kind == Kind::kWorkspace;
+      if (argument.kind > Kind::kOutput && !is_workspace) continue;
       const bool output = argument.kind == Kind::kOutput;
       std::vector<std::byte> bytes;
-      if (!output) bytes = BytesOf(argument, operands, work.precision);
-      const size_t size =
-          output ? shape.outputs[argument.index] * ElementBytesOf(argument, work) : bytes.size();
+      if (!output && !is_workspace) bytes = BytesOf(argument, operands, work.precision);
+      size_t size = bytes.size();
+      if (output) size = shape.outputs[argument.index] * ElementBytesOf(argument, work);
+      if (is_workspace) size = work.kernel.workspace_bytes;
       const auto memory = runtime_.Allocate(size);
       EXPECT_TRUE(memory.ok()) << memory.error().message;
       if (!memory.ok()) return placed;
       placed.back() = memory.value();
-      if (!output) {
+      if (!bytes.empty()) {
         EXPECT_TRUE(staging_->Upload(memory.value(), bytes.data(), size, stream_).ok());
       }
     }
     return placed;
+  }
+
+  cuda::Status LaunchWork(const Work& work, cuda::Kernel kernel, Placed placed,
+                          cuda::Stream stream) {
+    int step = 0;
+    std::vector<void*> arguments;
+    for (size_t i = 0; i < placed.size(); ++i) {
+      const bool is_step = work.kernel.arguments[i].kind == Kind::kStep;
+      arguments.push_back(is_step ? static_cast<void*>(&step) : &placed[i]);
+    }
+    for (; step < work.kernel.launches; ++step) {
+      const cuda::Status launched = runtime_.LaunchKernel(
+          kernel, {.grid = work.kernel.grid, .block = work.kernel.block}, arguments.data(), stream);
+      if (!launched.ok()) return launched;
+    }
+    return cuda::Ok();
   }
 
   void ExpectResult(const Work& work, const cuda::HostOperands& operands, const Placed& placed) {
@@ -100,23 +118,21 @@ TEST_P(DriverGraphTest, KernelsOfOneGraphAgreeWithTheReference) {
   cuda::FlatGraphBuilder builder(&runtime_);
   std::vector<cuda::HostOperands> operands;
   std::vector<Placed> placed;
+  size_t launches = 0;
   for (size_t i = 0; i < all.size(); ++i) {
     const auto kernel = runtime_.FindKernel(library.value(), EntryOf(i).c_str());
     ASSERT_TRUE(kernel.ok()) << all[i].name << ": " << kernel.error().message;
     operands.push_back(OperandsOf(all[i]));
     placed.push_back(Place(all[i], operands.back()));
     const auto added = builder.AddOperation(all[i].name, [&](cuda::Stream stream) {
-      std::vector<void*> arguments;
-      for (void*& pointer : placed.back()) arguments.push_back(&pointer);
-      return runtime_.LaunchKernel(kernel.value(),
-                                   {.grid = all[i].kernel.grid, .block = all[i].kernel.block},
-                                   arguments.data(), stream);
+      return LaunchWork(all[i], kernel.value(), placed.back(), stream);
     });
+    launches += static_cast<size_t>(all[i].kernel.launches);
     ASSERT_TRUE(added.ok()) << all[i].name << ": " << added.error().message;
   }
   const auto graph = builder.Build();
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_EQ(graph.value().nodes(), all.size());
+  EXPECT_EQ(graph.value().nodes(), launches);
   ASSERT_TRUE(graph.value().Launch(stream_).ok());
   const cuda::Status ran = runtime_.Synchronize(stream_);
   ASSERT_TRUE(ran.ok()) << ran.error().message;
@@ -157,6 +173,7 @@ TEST_P(DriverGraphTest, ACandidateIsPreparedAndLaunchedByTheRuntime) {
     if (argument.kind == Kind::kSecondBias) operands.second_bias = pointer;
     if (argument.kind == Kind::kResidual) operands.residual = pointer;
     if (argument.kind == Kind::kOutput) operands.outputs[argument.index] = pointer;
+    if (argument.kind == Kind::kWorkspace) operands.workspace = pointer;
   }
   cuda::Candidate& candidate = *candidates.value().front();
   const cuda::Status prepared = candidate.Prepare();

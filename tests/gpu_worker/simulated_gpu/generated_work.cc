@@ -16,7 +16,8 @@ using Kind = cuda::KernelArgument::Kind;
 
 const char* NameOf(Kind kind) {
   static constexpr const char* kNames[] = {
-      "x", "weights", "packed_weights", "second_weights", "bias", "second_bias", "residual", "y"};
+      "x",        "weights", "packed_weights", "second_weights", "bias", "second_bias",
+      "residual", "y",       "error",          "workspace"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -99,9 +100,12 @@ absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
   DeviceMemory memory;
   std::vector<uint64_t> addresses;
   for (const cuda::KernelArgument& argument : work.kernel.arguments) {
-    // What is no operand of the problem may be null.
+    // What is no operand of the problem may be null, but for what a kernel keeps from launch to
+    // launch.
     if (argument.kind > Kind::kOutput) {
-      addresses.push_back(0);
+      const bool is_workspace = argument.kind == Kind::kWorkspace;
+      const auto size = static_cast<int64_t>(work.kernel.workspace_bytes);
+      addresses.push_back(is_workspace ? memory.Allocate(NameOf(argument.kind), size, 0) : 0);
       continue;
     }
     const bool output = argument.kind == Kind::kOutput;
@@ -115,14 +119,21 @@ absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
         memory.Allocate(NameOf(argument.kind), size, address_offset / element * element));
     PLAIT_RETURN_IF_ERROR(memory.Write(addresses.back(), bytes));
   }
+  int step = 0;
   std::vector<const void*> arguments;
-  for (const uint64_t& address : addresses) arguments.push_back(&address);
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const bool is_step = work.kernel.arguments[i].kind == Kind::kStep;
+    arguments.push_back(is_step ? static_cast<const void*>(&step) : &addresses[i]);
+  }
   LaunchOptions options;
   options.seed = seed;
   options.instructions_max = instructions_max;
   GeneratedRun run;
-  PLAIT_ASSIGN_OR_RETURN(run.report, Launch(program, memory, {work.kernel.grid, work.kernel.block},
-                                            arguments, options));
+  for (; step < work.kernel.launches; ++step) {
+    PLAIT_ASSIGN_OR_RETURN(
+        run.report,
+        Launch(program, memory, {work.kernel.grid, work.kernel.block}, arguments, options));
+  }
   run.outputs.resize(shape.outputs.size());
   for (size_t i = 0; i < addresses.size(); ++i) {
     const cuda::KernelArgument& argument = work.kernel.arguments[i];

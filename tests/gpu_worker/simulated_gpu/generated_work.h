@@ -43,12 +43,12 @@ std::string EntryOf(size_t work);  // the kernel's name in that module
 
 struct GeneratedRun {
   std::vector<std::vector<float>> outputs;
-  LaunchReport report;
+  LaunchReport report;  // of the last launch
 };
 
 // Runs a kernel on the problem's operands, each in an allocation of its own at `address_offset`
-// bytes behind a multiple of 256. Errors: as Launch(); kFailedPrecondition for an output of which
-// not every byte was written.
+// bytes behind a multiple of 256; as often as it is launched. Errors: as Launch();
+// kFailedPrecondition for an output of which not every byte was written.
 absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
                                      const cuda::HostOperands& operands, int64_t address_offset,
                                      uint64_t seed, int64_t instructions_max = int64_t{1} << 32);

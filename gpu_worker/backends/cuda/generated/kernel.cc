@@ -136,7 +136,7 @@ __device__ inline float WarpMax(float x) {
 const char* ParameterName(KernelArgument::Kind kind) {
   static constexpr const char* kNames[] = {
       "x",        "weights", "packed_weights", "second_weights", "bias", "second_bias",
-      "residual", "y",       "error"};
+      "residual", "y",       "error",          "workspace",      "step"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -219,6 +219,14 @@ std::string Parameters(const std::vector<KernelArgument>& arguments) {
   for (const KernelArgument& argument : arguments) {
     const bool output = argument.kind == KernelArgument::Kind::kOutput;
     if (!text.empty()) text += ", ";
+    if (argument.kind == KernelArgument::Kind::kStep) {
+      text += "const int step";
+      continue;
+    }
+    if (argument.kind == KernelArgument::Kind::kWorkspace) {
+      text += "float* __restrict__ workspace";
+      continue;
+    }
     // __restrict__: outputs overlap nothing, so that loads may move across stores.
     text += std::string(output ? "" : "const ") + StoredName(argument.type) + "* __restrict__ " +
             ParameterName(argument.kind);

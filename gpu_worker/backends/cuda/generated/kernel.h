@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -13,18 +14,19 @@
 // Kernels of our own, written as text for each problem and compiled at run time, for what libraries
 // have no fast kernel for. Each family is a file: elementwise, rows (softmax, norms,
 // reductions), strided_rows, transpose, movement (concat, slice, pad, copy), gather, pool,
-// depthwise, separable, scale_shift, recurrence, resize, attention. kernel.h has what they share,
-// elements.h what those of integers and bools do, source.cc lists them as candidates. Most only
-// move memory, so they are built for it: neighbouring threads touch neighbouring addresses, in
-// vectors of up to 16 bytes, and as a rule each element is read once and written once. fp16 and
-// bf16 are converted when they are loaded and stored; all arithmetic is fp32, but for the products
-// of attention in TF32.
+// depthwise, separable, scale_shift, recurrence, resize, recurrent_layer, attention. kernel.h has
+// what they share, elements.h what those of integers and bools do, source.cc lists them as
+// candidates. Most only move memory, so they are built for it: neighbouring threads touch
+// neighbouring addresses, in vectors of up to 16 bytes, and as a rule each element is read once and
+// written once. fp16 and bf16 are converted when they are loaded and stored; all arithmetic is
+// fp32, but for the products of attention in TF32.
 
 namespace plait::cuda {
 
-// One operand of a problem that a generated kernel takes as a pointer.
+// What a generated kernel takes: an operand of a problem, as a pointer, or one of the last three.
 // Scales and shifts are kWeights and kBias, as in ProblemShape. kErrorWord: Operands::error_word.
-// kPackedWeights: Operands::packed_weights.
+// kPackedWeights: Operands::packed_weights. kWorkspace: floats of the kernel's own, undefined at
+// its first launch. kStep: an int, the launch's number, from 0 on.
 struct KernelArgument {
   enum class Kind {
     kInput,
@@ -35,7 +37,9 @@ struct KernelArgument {
     kSecondBias,
     kResidual,
     kOutput,
-    kErrorWord
+    kErrorWord,
+    kWorkspace,
+    kStep
   };
   Kind kind = Kind::kInput;
   int index = 0;  // of the input or output
@@ -54,6 +58,9 @@ struct GeneratedKernel {
   std::array<unsigned, 3> grid = {1, 1, 1};
   std::array<unsigned, 3> block = {1, 1, 1};
   std::vector<KernelArgument> arguments;
+  // How often it is launched, one launch behind the other.
+  int launches = 1;
+  size_t workspace_bytes = 0;
   // Whether it is worth compiling as a candidate. All of a family's kernels are right, and tests
   // run all of them; those that are not listed gained next to nothing on an H200 (see
   // bench/gpu/recorded.py), or rank behind others by what a described device would do.
@@ -137,8 +144,7 @@ inline int64_t PitchOr(const PixelPitch& pitch, int64_t channels) {
 // The dimensions of a tensor in the order in which they lie in memory.
 std::vector<int64_t> InMemoryOrder(const std::vector<int64_t>& shape, MemoryLayout layout);
 
-// The argument list of a conv-like kernel: x, weights, then bias and residual if present, then y;
-// and the same as declarations of the kernel language.
+// The arguments as declarations of the kernel language.
 std::string Parameters(const std::vector<KernelArgument>& arguments);
 
 // REQUIRES: a >= 0, b > 0.

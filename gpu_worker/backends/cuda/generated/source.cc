@@ -17,6 +17,7 @@
 namespace plait::cuda {
 namespace {
 
+// Null for what is no pointer.
 const void* PointerOf(const KernelArgument& argument, const Operands& operands) {
   switch (argument.kind) {
     case KernelArgument::Kind::kInput:
@@ -37,6 +38,10 @@ const void* PointerOf(const KernelArgument& argument, const Operands& operands) 
       return operands.error_word;
     case KernelArgument::Kind::kPackedWeights:
       return operands.packed_weights;
+    case KernelArgument::Kind::kWorkspace:
+      return operands.workspace;
+    case KernelArgument::Kind::kStep:
+      break;
   }
   return nullptr;
 }
@@ -61,11 +66,12 @@ class GeneratedCandidate : public Candidate {
     if (form_.precision == Precision::kTf32) return {"nvrtc", "tensor_core", "down_convert_inputs"};
     return {"nvrtc"};
   }
-  size_t workspace_bytes() const override { return 0; }
+  size_t workspace_bytes() const override { return kernel_.workspace_bytes; }
   // A kernel goes with its library.
   std::shared_ptr<const void> resources() const override { return library_; }
-  // AwaitEarlierKernels(), of which older devices know nothing.
-  bool waits_by_itself() const override { return sm_major_ >= 9; }
+  // AwaitEarlierKernels(), of which older devices know nothing. Of several launches the first alone
+  // would begin early.
+  bool waits_by_itself() const override { return sm_major_ >= 9 && kernel_.launches == 1; }
 
   Status Prepare() override {
     if (prepared_) return Ok();
@@ -95,20 +101,32 @@ class GeneratedCandidate : public Candidate {
     std::vector<const void*> pointers;
     for (const KernelArgument& argument : kernel_.arguments) {
       pointers.push_back(PointerOf(argument, operands));
-      const bool word = argument.kind == KernelArgument::Kind::kErrorWord;
-      if (!IsAligned(pointers.back(), word ? 8 : form_.alignment_bytes)) {
+      if (!IsAligned(pointers.back(), AlignmentOf(argument))) {
         return Error{ErrorCode::kInvalid, name_ + ": an operand is not aligned to " +
-                                              std::to_string(form_.alignment_bytes) + " bytes"};
+                                              std::to_string(AlignmentOf(argument)) + " bytes"};
       }
     }
     // CUDA wants the address of each parameter, and copies what is there before the call returns.
+    int step = 0;
     std::vector<void*> arguments;
-    for (const void*& pointer : pointers) arguments.push_back(&pointer);
-    return runtime_->LaunchKernel(loaded_, {.grid = kernel_.grid, .block = kernel_.block},
-                                  arguments.data(), stream);
+    for (size_t i = 0; i < pointers.size(); ++i) {
+      const bool is_step = kernel_.arguments[i].kind == KernelArgument::Kind::kStep;
+      arguments.push_back(is_step ? static_cast<void*>(&step) : &pointers[i]);
+    }
+    for (; step < kernel_.launches; ++step) {
+      PLAIT_CUDA_RETURN_IF_ERROR(runtime_->LaunchKernel(
+          loaded_, {.grid = kernel_.grid, .block = kernel_.block}, arguments.data(), stream));
+    }
+    return Ok();
   }
 
  private:
+  int64_t AlignmentOf(const KernelArgument& argument) const {
+    if (argument.kind == KernelArgument::Kind::kErrorWord) return 8;
+    const bool is_workspace = argument.kind == KernelArgument::Kind::kWorkspace;
+    return is_workspace ? kDeviceAlignmentBytes : form_.alignment_bytes;
+  }
+
   bool compiles_to_ptx() const { return runtime_ != nullptr && runtime_->TakesPtx(); }
   // PTX has the same numbers: compute_90a for sm_90a.
   std::string target() const {

@@ -197,6 +197,8 @@ INSTANTIATE_TEST_SUITE_P(
                     std::tuple("elementwise", "i >= kVectors", "i > kVectors"),
                     std::tuple("movement", "row < kRows", "row <= kRows"),
                     std::tuple("gather", "e % kInner", "0"),
+                    std::tuple("recurrent_layer", "(turn + 1) % 2", "turn % 2"),
+                    std::tuple("recurrent_layer", "i < kSize", "i + kWidth < kSize"),
                     std::tuple("scale_shift", "e / kSpatial", "e / (kSpatial + 1)")));
 
 }  // namespace

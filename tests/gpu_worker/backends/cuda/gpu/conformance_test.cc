@@ -152,16 +152,27 @@ Result<Outputs> Run(Gpu& gpu, Kernel kernel, const Work& work, const HostOperand
                     size_t offset) {
   Result<std::vector<Operand>> operands = Upload(gpu, work, host, offset);
   if (!operands.ok()) return operands.error();
+  const Result<Operand> workspace =
+      Operand::Make(gpu, std::max<size_t>(work.kernel.workspace_bytes, 1), 0);
+  if (!workspace.ok()) return workspace.error();
   std::vector<void*> addresses;
   for (const KernelArgument& argument : work.kernel.arguments) {
     const bool is_operand = argument.kind <= Kind::kOutput;
     addresses.push_back(is_operand ? operands.value()[addresses.size()].data() : nullptr);
+    if (argument.kind == Kind::kWorkspace) addresses.back() = workspace.value().data();
   }
+  int step = 0;
   std::vector<void*> arguments;
-  for (void*& address : addresses) arguments.push_back(&address);
-  PLAIT_CUDA_RETURN_IF_ERROR(
-      gpu.runtime.LaunchKernel(kernel, {.grid = work.kernel.grid, .block = work.kernel.block},
-                               arguments.data(), gpu.stream.get()));
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const bool is_step = work.kernel.arguments[i].kind == Kind::kStep;
+    arguments.push_back(is_step ? static_cast<void*>(&step) : &addresses[i]);
+  }
+  for (; step < work.kernel.launches; ++step) {
+    PLAIT_CUDA_RETURN_IF_ERROR(
+        gpu.runtime.LaunchKernel(kernel, {.grid = work.kernel.grid, .block = work.kernel.block},
+                                 arguments.data(), gpu.stream.get()));
+  }
+  PLAIT_CUDA_RETURN_IF_ERROR(workspace.value().Download(gpu));
   Outputs outputs;
   for (size_t i = 0; i < operands.value().size(); ++i) {
     const Result<std::vector<std::byte>> bytes = operands.value()[i].Download(gpu);

@@ -85,8 +85,9 @@ Result<std::string> CompileText(const std::string& text) {
   return library;
 }
 
-GuardedBuffer MakeBuffer(const KernelArgument& argument, const ProblemShape& shape,
-                         const HostOperands& operands, Precision precision) {
+GuardedBuffer MakeBuffer(const EmulatedKernel& emulated, const KernelArgument& argument,
+                         const ProblemShape& shape, const HostOperands& operands) {
+  const Precision precision = emulated.precision;
   if (argument.kind == KernelArgument::Kind::kOutput) {
     return GuardedBuffer(shape.outputs[argument.index] * ElementBytes(argument.type, precision),
                          kOutputGuard);
@@ -96,6 +97,10 @@ GuardedBuffer MakeBuffer(const KernelArgument& argument, const ProblemShape& sha
     std::memset(word.data(), 0, 8);
     return word;
   }
+  if (argument.kind == KernelArgument::Kind::kWorkspace) {
+    return GuardedBuffer(emulated.kernel.workspace_bytes, kPoison);
+  }
+  if (argument.kind == KernelArgument::Kind::kStep) return GuardedBuffer(sizeof(int), kPoison);
   const bool indices = argument.kind == KernelArgument::Kind::kInput && argument.index == 1 &&
                        !operands.indices.empty();
   std::vector<std::byte> bytes;
@@ -136,13 +141,19 @@ Result<std::vector<std::vector<float>>> Emulation::Run(size_t kernel, const Prob
   const EmulatedKernel& emulated = kernels_[kernel];
   std::vector<GuardedBuffer> buffers;
   for (const KernelArgument& argument : emulated.kernel.arguments) {
-    buffers.push_back(MakeBuffer(argument, shape, operands, emulated.precision));
+    buffers.push_back(MakeBuffer(emulated, argument, shape, operands));
   }
   std::vector<void*> pointers;
   for (GuardedBuffer& buffer : buffers) pointers.push_back(buffer.data());
-  if (!entries_[kernel](emulated.kernel.grid.data(), emulated.kernel.block.data(),
-                        pointers.data())) {
-    return Error{ErrorCode::kInternal, "a barrier was not reached by every thread"};
+  for (int step = 0; step < emulated.kernel.launches; ++step) {
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      const bool is_step = emulated.kernel.arguments[i].kind == KernelArgument::Kind::kStep;
+      if (is_step) std::memcpy(buffers[i].data(), &step, sizeof(step));
+    }
+    if (!entries_[kernel](emulated.kernel.grid.data(), emulated.kernel.block.data(),
+                          pointers.data())) {
+      return Error{ErrorCode::kInternal, "a barrier was not reached by every thread"};
+    }
   }
   std::vector<std::vector<float>> outputs(shape.outputs.size());
   for (size_t i = 0; i < buffers.size(); ++i) {

@@ -25,8 +25,8 @@ class Emulation {
   static Result<Emulation> Compile(const std::vector<EmulatedKernel>& kernels);
 
   // Runs a kernel on operands between guard bytes and returns its outputs, in memory order.
-  // Outputs are NaN before. `error_word` gets what Operands::error_word has then. Errors: kInternal
-  // when a barrier was not reached by every thread, or when a guard was written.
+  // Outputs and the workspace are NaN before. `error_word` gets what Operands::error_word has then.
+  // Errors: kInternal when a barrier was not reached by every thread, or when a guard was written.
   Result<std::vector<std::vector<float>>> Run(size_t kernel, const ProblemShape& shape,
                                               const HostOperands& operands,
                                               int64_t* error_word = nullptr) const;

@@ -1,6 +1,7 @@
 #include "tests/gpu_worker/backends/cuda/generated/emulation/generated_cases.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace plait::cuda {
@@ -317,6 +318,58 @@ std::vector<FamilyForm> FamilyForms() {
   return forms;
 }
 
+// Every kind and direction, with initial states and without, of sizes that make whole vectors and
+// such that do not, and of a batch that is no multiple of a tile.
+void AddRecurrentLayers(std::vector<GeneratedCase>* cases) {
+  using Layer = RecurrentLayerProblem;
+  const auto add = [cases](const std::string& name, Layer layer) {
+    const bool is_lstm = layer.kind == Layer::Kind::kLstm;
+    layer.y_c = is_lstm && layer.y_h;
+    layer.initial_c = is_lstm && layer.initial_h;
+    cases->push_back({name, layer});
+  };
+  using Direction = Layer::Direction;
+  const Direction directions[] = {Direction::kForward, Direction::kReverse,
+                                  Direction::kBidirectional};
+  for (const int kind : {0, 1, 2}) {
+    const std::string name = std::array{"rnn", "gru", "lstm"}[kind];
+    Layer layer{.kind = static_cast<Layer::Kind>(kind)};
+    layer.steps = 4, layer.batch = 3, layer.input = 3, layer.hidden = 5;
+    layer.bias = true, layer.initial_h = true, layer.y_h = true;
+    for (const Direction direction : directions) {
+      layer.direction = direction;
+      add(name + "_odd", layer);
+    }
+    layer.steps = 1;
+    layer.bias = false, layer.initial_h = false;
+    add(name + "_step", layer);
+    layer.steps = 2, layer.batch = 9, layer.input = 272, layer.hidden = 8;
+    layer.direction = directions[kind];
+    layer.bias = true, layer.y = kind != 1, layer.y_h = kind != 0;
+    add(name + "_wide", layer);
+  }
+  for (const int64_t batch : {1, 2}) {
+    Layer layer{.kind = Layer::Kind::kGru, .steps = 4, .batch = batch, .input = 6, .hidden = 10};
+    layer.bias = true, layer.initial_h = batch == 1, layer.linear_before_reset = true;
+    add("gru_linear_before_reset", layer);
+  }
+  add("rnn_relu", {.kind = Layer::Kind::kRnn,
+                   .steps = 3,
+                   .batch = 2,
+                   .input = 4,
+                   .hidden = 8,
+                   .activation = Activation::kRelu});
+  add("lstm_states", {.steps = 3, .batch = 1, .input = 4, .hidden = 136});
+  // A cell alone that is given and asked for.
+  cases->push_back({"lstm_cell", Layer{.steps = 2,
+                                       .batch = 2,
+                                       .input = 4,
+                                       .hidden = 8,
+                                       .initial_c = true,
+                                       .y = false,
+                                       .y_c = true}});
+}
+
 std::vector<GeneratedCase> GeneratedCases() {
   std::vector<GeneratedCase> cases;
   AddRows(&cases);
@@ -328,6 +381,7 @@ std::vector<GeneratedCase> GeneratedCases() {
   AddConvolutions(&cases);
   AddRecurrences(&cases);
   AddResizes(&cases);
+  AddRecurrentLayers(&cases);
   AddAttentions(&cases);
   return cases;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -128,10 +129,20 @@ inline bool Run(const unsigned* grid, const unsigned* block, void (*kernel)(void
   return true;
 }
 
-// Calls a kernel of any signature with its pointers.
+// A pointer is the argument itself; of what a kernel takes by value it is the place.
+template <typename Parameter>
+Parameter ArgumentOf(void* given) {
+  if constexpr (std::is_pointer_v<Parameter>) {
+    return static_cast<Parameter>(given);
+  } else {
+    return *static_cast<const Parameter*>(given);
+  }
+}
+
+// Calls a kernel of any signature with its arguments.
 template <typename... Parameter, size_t... kPlace>
 void Call(void (*kernel)(Parameter...), void* const* arguments, std::index_sequence<kPlace...>) {
-  kernel(static_cast<Parameter>(arguments[kPlace])...);
+  kernel(ArgumentOf<Parameter>(arguments[kPlace])...);
 }
 template <typename... Parameter>
 void Call(void (*kernel)(Parameter...), void* const* arguments) {
