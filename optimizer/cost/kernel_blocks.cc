@@ -241,8 +241,10 @@ std::optional<KernelBlocks> BlocksOfFamily(const LoneKernel& lone, int multiproc
   if (family == "attention") return AttentionBlocks(graph);
   if (family == "rows") return RowBlocks(graph);
   if (family == "recurrence") return ColumnBlocks(graph);
-  // What the catalog has no kernels for: how long such would take if there were any.
-  if (family == "other" && IsRecurrent(graph)) return RecurrentBlocks(graph);
+  // Of what the catalog has no kernels for: how long such would take if there were any.
+  if (family == "recurrent_layer" || (family == "other" && IsRecurrent(graph))) {
+    return RecurrentBlocks(graph);
+  }
   for (const absl::string_view known :
        {"elementwise", "scale_shift", "pool", "move", "resize", "reorder", "other"}) {
     if (family == known) return ElementBlocks(graph);

@@ -122,6 +122,20 @@ TEST(DescribedDeviceTest, WeightsComeFromMemoryAndValuesFromTheCache) {
   EXPECT_EQ(Predict(device, "matmul", Product(640)).bytes, 4 * (256 * 64 + 640 * (256 + 64)));
 }
 
+// Also where there is no kernel for the layer: as if there were one.
+TEST(DescribedDeviceTest, ALayersStepsComeInTurn) {
+  const std::string layer = R"(graph {
+  input %x: float32[50,1,8]
+  const %w: float32[1,16,8] = synthetic 1
+  const %r: float32[1,16,4] = synthetic 2
+  %y = LSTM(%x, %w, %r) {}
+  output %y
+})";
+  const double latency_us = Predict(kTen, "recurrent_layer", layer).latency_us_median;
+  EXPECT_GE(latency_us, 50 * kTen.kernel_us);
+  EXPECT_DOUBLE_EQ(Predict(kTen, "other", layer).latency_us_median, latency_us);
+}
+
 TEST(DescribedDeviceTest, AViewIsNoKernel) {
   const Profile view =
       Predict(kTen, "view",

@@ -191,6 +191,32 @@ TEST_F(CudaExecutorTest, RunsOnTheHostWhatNothingOnTheDeviceComputes) {
   EXPECT_EQ(executable->fallback_nodes(), 1);
 }
 
+// A launch for each step, between kernels that read and write what the layer does: one graph.
+TEST_F(CudaExecutorTest, RunsRecurrentLayersOnTheDevice) {
+  const plait::Graph graph = Parse(R"(graph {
+  input %x: float32[5,2,12]
+  input %h: float32[1,2,20]
+  const %w: float32[1,80,12] = synthetic 1
+  const %r: float32[1,80,20] = synthetic 2
+  const %b: float32[1,160] = synthetic 3
+  const %axes: int64[1] = [1]
+  const %gw: float32[2,30,20] = synthetic 4
+  const %gr: float32[2,30,10] = synthetic 5
+  %a = Tanh(%x)
+  %y, %yh, %yc = LSTM(%a, %w, %r, %b, _, %h)
+  %s = Squeeze(%y, %axes)
+  %z, %zh = GRU(%s, %gw, %gr) {direction="bidirectional"}
+  %n = Neg(%z)
+  output %n, %zh, %yh, %yc
+})");
+  const auto executable = Load(graph, PlanOf(graph, OnStreams(2)));
+  ExpectEqualsReference(graph, executable.get());
+  EXPECT_EQ(executable->fallback_nodes(), 0);
+  const auto& on_device = static_cast<const CudaExecutable&>(*executable);
+  EXPECT_EQ(on_device.graph_count(), 1u);
+  EXPECT_GE(on_device.graph_nodes(), 2u + 5u + 2u * 5u);
+}
+
 TEST_F(CudaExecutorTest, RefusesAnIndexThatIsOutOfRange) {
   const plait::Graph graph = Parse(R"(graph {
   input %ids: int64[2]
