@@ -36,7 +36,7 @@ TINY_MODELS = ("tiny_resnet", "tiny_inception", "tiny_nasnet", "tiny_bert", "tin
                "tiny_mobilenet", "tiny_sru", "tiny_densenet")
 # Families that no tiny model has come from this one, the smallest kernel of each.
 TINY_FILLER = "nasnet_mobile"
-# All but resize, which none of the fourteen models has.
+# All but resize and recurrent_layer, which none of the fourteen models has.
 FAMILIES = ("attention", "conv", "separable", "matmul", "elementwise", "scale_shift", "rows",
             "pool", "move", "recurrence")
 

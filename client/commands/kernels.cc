@@ -56,9 +56,9 @@ std::string KernelsTable(const std::vector<ListedKernel>& kernels) {
     ++(kernel.planned ? row.planned : kernel.count > 0 ? row.model : row.rewrite);
   }
   std::string text =
-      absl::StrFormat("%-12s %8s %8s %8s\n", "family", "in plans", "in model", "rewrites");
+      absl::StrFormat("%-16s %8s %8s %8s\n", "family", "in plans", "in model", "rewrites");
   for (const auto& [family, row] : rows) {
-    absl::StrAppendFormat(&text, "%-12s %8d %8d %8d\n", family, row.planned, row.model,
+    absl::StrAppendFormat(&text, "%-16s %8d %8d %8d\n", family, row.planned, row.model,
                           row.rewrite);
   }
   return text;

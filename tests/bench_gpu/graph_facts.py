@@ -144,6 +144,14 @@ def _recurrence(record, text):
             "produced": sum(math.prod(text.shapes[name]) for name in text.outputs)}
 
 
+def _recurrent_layer(record, text):
+    node, = text.nodes
+    x, r = text.shapes[node[1][0]], text.shapes[node[1][2]]
+    return {"kind": node[0].lower(), "steps": x[0], "batch": x[1], "input": x[2], "hidden": r[2],
+            "direction": node[3].get("direction", '"forward"').strip('"'),
+            "produced": sum(math.prod(text.shapes[name]) for name in text.outputs)}
+
+
 def _movement(record, text):
     produced = sum(math.prod(text.shapes[name]) for name in text.outputs)
     if len(text.nodes) > 1:  # a chain, whose axes the problem has in another order
@@ -155,7 +163,8 @@ def _movement(record, text):
 
 READERS = {"conv": _conv, "separable_conv": _separable, "gemm": _gemm, "attention": _attention,
            "pool": _pool, "rows": _rows, "scale_shift": _scale_shift, "elementwise": _elementwise,
-           "movement": _movement, "recurrence": _recurrence, "resize": _resize}
+           "movement": _movement, "recurrence": _recurrence, "resize": _resize,
+           "recurrent_layer": _recurrent_layer}
 
 
 def derived(record):
@@ -176,6 +185,11 @@ def derived(record):
         columns = record["columns"]
         return {"computed": columns * len(record["steps"].split(";")),
                 "produced": columns * sum(map(len, record["outputs"]))}
+    if problem == "recurrent_layer":
+        states = math.prod(record[name] for name in ("batch", "hidden"))
+        states *= 2 if record["direction"] == "bidirectional" else 1
+        return {"produced": states * (record["steps"] * record["y"] + record["y_h"]
+                                      + record["y_c"])}
     if problem == "movement":
         return {"produced": moved_elements(record)}
     return {}

@@ -72,12 +72,33 @@ TEST(KernelListTest, ReadsAnAttention) {
   EXPECT_EQ(MaskShape(p), (std::vector<int64_t>{1, 2, 1, 4}));
 }
 
+TEST(KernelListTest, ReadsARecurrentLayer) {
+  const auto kernel =
+      Read(std::string("{") + kGraph +
+           R"(,"problem":"recurrent_layer","kind":"gru","direction":"bidirectional","steps":6,)"
+           R"("batch":2,"input":12,"hidden":20,"bias":true,"initial_h":true,"initial_c":false,)"
+           R"("linear_before_reset":true,"activation":"tanh","y":true,"y_h":true,"y_c":false})");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  const RecurrentLayerProblem wanted{.kind = RecurrentLayerProblem::Kind::kGru,
+                                     .direction = RecurrentLayerProblem::Direction::kBidirectional,
+                                     .steps = 6,
+                                     .batch = 2,
+                                     .input = 12,
+                                     .hidden = 20,
+                                     .bias = true,
+                                     .initial_h = true,
+                                     .linear_before_reset = true,
+                                     .y_h = true};
+  EXPECT_EQ(kernel.value().problem, Problem(wanted));
+}
+
 TEST(KernelListTest, RefusesWhatIsNoKernel) {
   for (const std::string& fields :
        {std::string(R"(,"problem":"unheard of")"), std::string(R"(,"problem":"conv","n":0)"),
         std::string(R"(,"problem":"conv","activation":"swoosh")"),
         std::string(R"(,"problem":"conv","stride":[1])"),
         std::string(R"(,"problem":"pool","mode":"median")"),
+        std::string(R"(,"problem":"recurrent_layer","kind":"lstm","direction":"upward","y":true)"),
         std::string(R"(,"problem":"separable_conv","stride":[0,0])"),
         std::string(R"(,"problem":"elementwise","expression":"x0(","shape":[2],"inputs":[[2]])"),
         std::string(R"(,"problem":"movement","kind":"transpose","inputs":[[2,2]])"),
