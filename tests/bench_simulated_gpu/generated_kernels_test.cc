@@ -93,6 +93,10 @@ cuda::Problem ProblemOf(const std::string& family) {
   }
   if (family == "recurrence") return Recurrence();
   if (family == "resize") return Resize();
+  if (family == "recurrent_layer") {
+    return cuda::RecurrentLayerProblem{
+        .steps = 64, .batch = 1, .input = 256, .hidden = 256, .bias = true};
+  }
   return cuda::AttentionProblem{
       .batch = 1, .heads = 12, .query = 128, .keys = 128, .dim = 64, .mask = true};
 }
