@@ -222,11 +222,15 @@ bool IsRecurrent(const Graph& graph) {
   return op == OpKind::kRNN || op == OpKind::kGRU || op == OpKind::kLSTM;
 }
 
-// Of RNN, GRU and LSTM, whose first axis is time.
+// Of RNN, GRU and LSTM, whose first axis is time. A GRU that resets the state before it multiplies
+// meets twice in each step.
 KernelBlocks RecurrentBlocks(const Graph& graph) {
   KernelBlocks found = ElementBlocks(graph);
   if (graph.node_count() > 0 && graph.input_type(0, 0).rank() > 0) {
-    found.steps_in_turn = std::max<int64_t>(1, graph.input_type(0, 0).shape[0]);
+    const Node& node = graph.node(0);
+    const bool resets =
+        node.op == OpKind::kGRU && node.attributes->Int("linear_before_reset", 0) == 0;
+    found.steps_in_turn = std::max<int64_t>(1, graph.input_type(0, 0).shape[0]) * (resets ? 2 : 1);
   }
   return found;
 }

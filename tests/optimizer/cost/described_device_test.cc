@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace plait {
 namespace {
@@ -134,6 +135,9 @@ TEST(DescribedDeviceTest, ALayersStepsComeInTurn) {
   const double latency_us = Predict(kTen, "recurrent_layer", layer).latency_us_median;
   EXPECT_GE(latency_us, 50 * kTen.kernel_us);
   EXPECT_DOUBLE_EQ(Predict(kTen, "other", layer).latency_us_median, latency_us);
+  // One that resets the state, and then multiplies it, has two turns a step.
+  const std::string gru = absl::StrReplaceAll(layer, {{"LSTM", "GRU"}, {"1,16,", "1,12,"}});
+  EXPECT_GE(Predict(kTen, "recurrent_layer", gru).latency_us_median, 100 * kTen.kernel_us);
 }
 
 TEST(DescribedDeviceTest, AViewIsNoKernel) {
