@@ -156,13 +156,18 @@ Result<Problem> ReadMovement(const FlatObject& o) {
   static constexpr const char* kKinds[] = {"transpose", "concat", "slice", "gather", "pad", "copy"};
   const std::optional<int> kind = IndexOf(kKinds, o.Text("kind", "copy"));
   if (!kind) return Invalid("kind: unknown movement " + o.Text("kind"));
+  static constexpr const char* kFills[] = {"value", "edge", "reflect", "wrap"};
+  const std::optional<int> fill = IndexOf(kFills, o.Text("fill", "value"));
+  if (!fill) return Invalid("fill: unknown " + o.Text("fill"));
   return Problem(MovementProblem{.kind = static_cast<MovementProblem::Kind>(*kind),
                                  .inputs = o.IntegerLists("inputs"),
                                  .permutation = o.Integers("permutation"),
                                  .axis = o.Integer("axis"),
                                  .starts = o.Integers("starts"),
                                  .sizes = o.Integers("sizes"),
-                                 .steps = o.Integers("steps")});
+                                 .steps = o.Integers("steps"),
+                                 .fill = static_cast<MovementProblem::Fill>(*fill),
+                                 .value = o.Number("value")});
 }
 
 Result<Problem> ReadRecurrence(const FlatObject& o) {

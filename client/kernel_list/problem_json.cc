@@ -134,6 +134,11 @@ void Add(const cuda::MovementProblem& p, Json* json) {
     (*json)["sizes"] = p.sizes;
   }
   if (!p.steps.empty()) (*json)["steps"] = p.steps;
+  static constexpr const char* kFills[] = {"value", "edge", "reflect", "wrap"};
+  if (p.fill != cuda::MovementProblem::Fill::kValue) {
+    (*json)["fill"] = kFills[static_cast<int>(p.fill)];
+  }
+  if (p.value != 0) (*json)["value"] = p.value;
   (*json)["kind"] = kKinds[static_cast<int>(p.kind)];
 }
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <cstdlib>
 #include <optional>
 
 #include "gpu_worker/backends/cuda/generated/elements.h"
@@ -130,6 +132,48 @@ $CALLS$}
   return kernel;
 }
 
+// What is written around the input, as a number of the kernel language.
+std::string ValueText(const MovementProblem& p) {
+  if (p.type != ElementType::kFloat) {
+    return "static_cast<" + std::string(HeldName(p.type)) + ">(" +
+           std::to_string(static_cast<int64_t>(p.value)) + "LL)";
+  }
+  return "__uint_as_float(" + std::to_string(std::bit_cast<uint32_t>(static_cast<float>(p.value))) +
+         "u)";
+}
+
+// What turns a place that may lie outside into the one that is read there.
+constexpr const char* kPlaces = R"(
+__device__ inline unsigned EdgePlace(unsigned place, unsigned size) {
+  return place < size ? place : static_cast<int>(place) < 0 ? 0u : size - 1u;
+}
+__device__ inline unsigned ReflectedPlace(unsigned place, unsigned size) {
+  return place < size ? place : static_cast<int>(place) < 0 ? 0u - place : 2u * size - 2u - place;
+}
+__device__ inline unsigned WrappedPlace(unsigned place, unsigned size) { return place % size; }
+)";
+
+// The place along one dimension that an element `e` of the output has in the input.
+std::string PadPlace(const MovementProblem& p, const std::string& place, int64_t before,
+                     int64_t size) {
+  using Fill = MovementProblem::Fill;
+  // Never negative where it wraps.
+  const int64_t turned = p.fill == Fill::kWrap ? before % size - size : before;
+  const std::string moved =
+      "(" + place + (turned < 0 ? " + " : " - ") + std::to_string(std::abs(turned)) + "u)";
+  if (p.fill == Fill::kValue) return moved;
+  const char* const name = p.fill == Fill::kEdge      ? "EdgePlace"
+                           : p.fill == Fill::kReflect ? "ReflectedPlace"
+                                                      : "WrappedPlace";
+  return std::string(name) + "(" + moved + ", " + std::to_string(size) + "u)";
+}
+
+// Neighbours of which some are left out make no vector, nor do those beyond an edge.
+bool HasVectors(const MovementProblem& p, int64_t step, int64_t padding) {
+  using Fill = MovementProblem::Fill;
+  return step == 1 && (padding == 0 || p.fill == Fill::kValue || p.fill == Fill::kWrap);
+}
+
 // One thread for kWidth neighbours of the output. A place before the input is negative, which as an
 // unsigned number is huge: one comparison per dimension checks both ends. A vector is inside or
 // outside as a whole, because its width divides the padding before and the size.
@@ -141,17 +185,18 @@ GeneratedKernel PadKernel(const MovementProblem& p, const KernelForm& form) {
   const std::vector<int64_t> steps = p.steps.empty() ? ones : InMemoryOrder(p.steps, form.layout);
   GeneratedKernel kernel;
   kernel.arguments = PointersOf(p);
-  // Neighbours of which some are left out make no vector.
-  const int width = steps.back() > 1
-                        ? 1
-                        : VectorWidth(form, {input.back(), output.back(), before.back()}, p.type);
+  const int width = HasVectors(p, steps.back(), output.back() - input.back())
+                        ? VectorWidth(form, {input.back(), output.back(), before.back()}, p.type)
+                        : 1;
   const int64_t vectors = ElementCount(output) / width;
   std::string inside = "true", offset = "0u";
   int64_t output_stride = 1, input_stride = 1;
   for (size_t d = output.size(); d-- > 0;) {
-    const std::string place = "(e / " + std::to_string(output_stride) + "u % " +
-                              std::to_string(output[d]) + "u * " + std::to_string(steps[d]) +
-                              "u - " + std::to_string(before[d]) + "u)";
+    const std::string place =
+        PadPlace(p,
+                 "e / " + std::to_string(output_stride) + "u % " + std::to_string(output[d]) +
+                     "u * " + std::to_string(steps[d]) + "u",
+                 before[d], input[d]);
     inside += " && " + place + " < " + std::to_string(input[d]) + "u";
     offset += " + " + place + " * " + std::to_string(input_stride) + "u";
     const bool is_pixel = d + 1 == output.size();
@@ -168,6 +213,7 @@ GeneratedKernel PadKernel(const MovementProblem& p, const KernelForm& form) {
   kernel.block = {kBlockThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kBlockThreads)), 1, 1};
   kernel.source = ElementVectors(p.type);
+  if (p.fill != MovementProblem::Fill::kValue) kernel.source += kPlaces;
   kernel.source +=
       Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kBlockThreads}});
   kernel.source += Replace(
@@ -179,13 +225,14 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const unsigned e = i * kWidth;
   $HELD$ value[kWidth];
 #pragma unroll
-  for (int j = 0; j < kWidth; ++j) value[j] = 0.0f;
+  for (int j = 0; j < kWidth; ++j) value[j] = $VALUE$;
   if ($INSIDE$) $LOAD$<kWidth>(x0 + ($OFFSET$), value);
   $STORE$<kWidth>(y0 + ($PLACE$), value);
 }
 )",
       {{"PARAMETERS", Parameters(kernel.arguments)},
        {"HELD", HeldName(p.type)},
+       {"VALUE", ValueText(p)},
        {"LOAD", VectorFunction("Load", p.type)},
        {"STORE", VectorFunction("Store", p.type)},
        {"PLACE", place},

@@ -1,30 +1,10 @@
 #include "gpu_worker/backends/cuda/offers/convolution.h"
 
-#include <algorithm>
-
+#include "gpu_worker/backends/cuda/offers/image_axes.h"
 #include "gpu_worker/backends/cuda/offers/operands.h"
 #include "gpu_worker/backends/groups/node_checks.h"
 
 namespace plait::cuda {
-namespace {
-
-// An attribute with one number, or two, for each axis of an image; rows have the last one only.
-// False where there are others.
-template <size_t kCount>
-bool ReadAxes(const Node& node, absl::string_view name, std::array<int64_t, kCount>* values) {
-  const std::vector<int64_t> given = node.attributes->Ints(name);
-  if (given.empty()) return true;
-  if (given.size() == kCount) {
-    std::copy(given.begin(), given.end(), values->begin());
-    return true;
-  }
-  if (given.size() * 2 != kCount) return false;
-  for (size_t i = 0; i < given.size(); ++i) (*values)[2 * i + 1] = given[i];
-  return true;
-}
-
-}  // namespace
-
 std::optional<ConvProblem> ConvolutionAt(const Graph& graph, NodeId id) {
   if (!IsOneOf(graph, id, {OpKind::kConv}) || !AllFloat32(graph, id)) return std::nullopt;
   const Node& node = graph.node(id);

@@ -7,6 +7,8 @@
 #include "gpu_worker/backends/groups/move_chains.h"
 #include "gpu_worker/backends/groups/node_checks.h"
 #include "optimizer/kernels/strided_view.h"
+#include "optimizer/ops/shared/axes.h"
+#include "optimizer/ops/shared/expansion.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/ops/shared/slice_ranges.h"
 
@@ -14,6 +16,7 @@ namespace plait::cuda {
 namespace {
 
 using Kind = MovementProblem::Kind;
+using Fill = MovementProblem::Fill;
 
 bool MovesElements(const Graph& graph, NodeId id) {
   return HasEnds(graph, id) && graph.input_type(id, 0).dtype == graph.output_type(id).dtype &&
@@ -83,22 +86,63 @@ std::optional<MovementProblem> Gathering(const Graph& graph, NodeId id) {
       .kind = Kind::kGather, .inputs = {{}, SizesOf(graph.input_type(id, 1))}, .axis = *axis};
 }
 
-// Zeros around all axes.
+std::optional<Fill> FillOf(const std::string& mode) {
+  if (mode == "constant") return Fill::kValue;
+  if (mode == "edge") return Fill::kEdge;
+  if (mode == "reflect") return Fill::kReflect;
+  if (mode == "wrap") return Fill::kWrap;
+  return std::nullopt;
+}
+
+// The padded value, as what elements of its type are moved as. nullopt: that has no such number.
+std::optional<double> FillValue(const Tensor& value) {
+  if (value.elements() != 1) return std::nullopt;
+  if (value.type().dtype == DataType::kFloat64) return std::nullopt;
+  return value.AsDoubles()[0];
+}
+
 std::optional<MovementProblem> Padding(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (node.attributes->String("mode", "constant") != "constant") return std::nullopt;
+  const std::optional<Fill> fill = FillOf(node.attributes->String("mode", "constant"));
   const Tensor* const pads = graph.inline_constant(id, 1);
-  const int rank = graph.input_type(id, 0).rank();
-  if (pads == nullptr || pads->elements() != 2 * rank || node.inputs.size() > 3)
-    return std::nullopt;
-  if (node.inputs.size() == 3 && node.inputs[2] != kNoTensor) {
-    const Tensor* const value = graph.inline_constant(id, 2);
-    if (value == nullptr || value->AsDoubles() != std::vector<double>{0}) return std::nullopt;
+  if (!fill.has_value() || pads == nullptr) return std::nullopt;
+  MovementProblem move{.kind = Kind::kPad, .fill = *fill};
+  if (HasInput(node, 2)) {
+    const Tensor* const constant = graph.inline_constant(id, 2);
+    const std::optional<double> value = constant == nullptr ? std::nullopt : FillValue(*constant);
+    if (!value.has_value()) return std::nullopt;
+    move.value = *value;
+  }
+  const auto rank = static_cast<size_t>(graph.input_type(id, 0).rank());
+  std::vector<int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (HasInput(node, 3)) {
+    const Tensor* const told = graph.inline_constant(id, 3);
+    if (told == nullptr) return std::nullopt;
+    axes = told->AsInt64s();
   }
   const std::vector<int64_t> counts = pads->AsInt64s();
-  return MovementProblem{.kind = Kind::kPad,
-                         .starts = {counts.begin(), counts.begin() + rank},
-                         .sizes = {counts.begin() + rank, counts.end()}};
+  if (counts.size() != 2 * axes.size()) return std::nullopt;
+  move.starts.assign(rank, 0);
+  move.sizes.assign(rank, 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int64_t axis = NormalAxis(axes[i], static_cast<int>(rank));
+    move.starts[axis] = counts[i];
+    move.sizes[axis] = counts[i + axes.size()];
+  }
+  return move;
+}
+
+// A tile goes on from the first element on, behind the last one.
+std::optional<MovementProblem> Tiling(const Graph& graph, NodeId id) {
+  const Shape& from = graph.input_type(id, 0).shape;
+  const Shape& to = graph.output_type(id).shape;
+  MovementProblem move{.kind = Kind::kPad, .fill = Fill::kWrap};
+  for (size_t axis = 0; axis < from.size(); ++axis) {
+    move.starts.push_back(0);
+    move.sizes.push_back(to[axis] - from[axis]);
+  }
+  return move;
 }
 
 std::vector<int64_t> PermutationOf(const Graph& graph, NodeId id) {
@@ -120,6 +164,8 @@ std::optional<MovementProblem> MovementAt(const Graph& graph, NodeId id) {
       return Gathering(graph, id);
     case OpKind::kPad:
       return Padding(graph, id);
+    case OpKind::kTile:
+      return Tiling(graph, id);
     case OpKind::kTranspose:
       return MovementProblem{.kind = Kind::kTranspose, .permutation = PermutationOf(graph, id)};
     default:
@@ -168,7 +214,7 @@ std::vector<std::vector<NodeId>> GroupsOfMove(const Graph& graph, NodeId node) {
   std::vector<std::vector<NodeId>> groups = GrowMoves(graph, node);
   const bool moves = IsOneOf(graph, node,
                              {OpKind::kConcat, OpKind::kGather, OpKind::kPad, OpKind::kSlice,
-                              OpKind::kSplit, OpKind::kTranspose}) &&
+                              OpKind::kSplit, OpKind::kTile, OpKind::kTranspose}) &&
                      MovesElements(graph, node);
   if (moves) groups.insert(groups.begin(), {node});
   return groups;

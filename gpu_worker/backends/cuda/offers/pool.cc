@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "gpu_worker/backends/cuda/offers/cuda_family.h"
+#include "gpu_worker/backends/cuda/offers/image_axes.h"
 #include "gpu_worker/backends/cuda/offers/operands.h"
 #include "gpu_worker/backends/groups/node_checks.h"
 #include "gpu_worker/backends/groups/reduced_axes.h"
@@ -30,20 +31,16 @@ bool IsWindowed(OpKind op) { return op == OpKind::kAveragePool || op == OpKind::
 
 // Windows as attributes say them.
 bool ReadWindow(const Node& node, PoolProblem* pool) {
-  const std::vector<int64_t> window = node.attributes->Ints("kernel_shape");
-  const std::vector<int64_t> strides = node.attributes->Ints("strides", {1, 1});
-  const std::vector<int64_t> pads = node.attributes->Ints("pads", {0, 0, 0, 0});
   const std::vector<int64_t> dilations = node.attributes->Ints("dilations");
   const bool is_dense =
       std::all_of(dilations.begin(), dilations.end(), [](int64_t d) { return d == 1; });
-  if (!is_dense || !HasExplicitPadding(node) || window.size() != 2 || strides.size() != 2 ||
-      pads.size() != 4) {
+  std::array<int64_t, 2> window = {1, 1};
+  if (!is_dense || !HasExplicitPadding(node) || !ReadAxes(node, "kernel_shape", &window) ||
+      !ReadAxes(node, "strides", &pool->stride) || !ReadAxes(node, "pads", &pool->pad)) {
     return false;
   }
   pool->r = window[0];
   pool->s = window[1];
-  std::copy(strides.begin(), strides.end(), pool->stride.begin());
-  std::copy(pads.begin(), pads.end(), pool->pad.begin());
   return true;
 }
 
@@ -54,9 +51,14 @@ std::optional<PoolProblem> PoolAt(const Graph& graph, NodeId id) {
   if (!mode.has_value() || !HasEnds(graph, id) || !HasOneOutput(node)) return std::nullopt;
   const TensorType& x = graph.input_type(id, 0);
   const TensorType& y = graph.output_type(id);
-  if (x.rank() != 4 || x.dtype != DataType::kFloat32 || x.elements() == 0) return std::nullopt;
-  PoolProblem pool{
-      .mode = *mode, .n = x.shape[0], .c = x.shape[1], .h = x.shape[2], .w = x.shape[3]};
+  const bool is_sequence = x.rank() == 3 && IsWindowed(node.op);
+  if (x.rank() != 4 && !is_sequence) return std::nullopt;
+  if (x.dtype != DataType::kFloat32 || x.elements() == 0) return std::nullopt;
+  PoolProblem pool{.mode = *mode,
+                   .n = x.shape[0],
+                   .c = x.shape[1],
+                   .h = is_sequence ? 1 : x.shape[2],
+                   .w = x.shape.back()};
   if (!IsWindowed(node.op)) {
     if (ReducedAxes(graph, id) != std::vector<int>({2, 3})) return std::nullopt;
     pool.r = pool.h;
@@ -64,8 +66,8 @@ std::optional<PoolProblem> PoolAt(const Graph& graph, NodeId id) {
     return pool;
   }
   if (!ReadWindow(node, &pool)) return std::nullopt;
-  pool.output_h = y.shape[2];
-  pool.output_w = y.shape[3];
+  pool.output_h = is_sequence ? 1 : y.shape[2];
+  pool.output_w = y.shape.back();
   return pool;
 }
 
@@ -78,6 +80,7 @@ std::vector<std::vector<NodeId>> GroupsOfPool(const Graph& graph, NodeId node) {
 std::vector<FormatRow> RowsOfPool(const Graph& graph, absl::Span<const NodeId> nodes) {
   const OpKind op = graph.node(nodes[0]).op;
   if (op == OpKind::kReduceMean || op == OpKind::kReduceMax) return ChannelsLastRow(graph, nodes);
+  if (graph.output_type(nodes[0]).rank() == 3) return PlainRow(graph, nodes);
   return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
 }
 

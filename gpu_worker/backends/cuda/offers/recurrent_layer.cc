@@ -7,6 +7,7 @@
 #include "gpu_worker/backends/cuda/offers/operands.h"
 #include "gpu_worker/backends/groups/format_rows.h"
 #include "gpu_worker/backends/groups/node_checks.h"
+#include "optimizer/ops/shared/expansion.h"
 
 namespace plait::cuda {
 namespace {
@@ -16,10 +17,6 @@ using Layer = RecurrentLayerProblem;
 RecurrentKind LayerKindOf(OpKind op) {
   if (op == OpKind::kLSTM) return kLstmKind;
   return op == OpKind::kGRU ? kGruKind : kRnnKind;
-}
-
-bool HasInput(const Node& node, size_t index) {
-  return index < node.inputs.size() && node.inputs[index] != kNoTensor;
 }
 
 // W, R and B are read anew in each step, and lie where constants do.

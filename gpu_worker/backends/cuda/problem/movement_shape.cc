@@ -1,9 +1,28 @@
 #include <algorithm>
+#include <cmath>
 
 #include "gpu_worker/backends/cuda/problem/shape_checks.h"
 
 namespace plait::cuda {
 namespace {
+
+Status CheckFill(const MovementProblem& p) {
+  using Fill = MovementProblem::Fill;
+  // Integers that a double holds.
+  const bool is_whole = p.value == std::trunc(p.value) && std::fabs(p.value) <= 9007199254740992.0;
+  if (p.fill == Fill::kValue) {
+    if (p.type != ElementType::kFloat && !is_whole) return Invalid("pad: value is not whole");
+    return Ok();
+  }
+  if (!p.steps.empty()) return Invalid("pad: steps, and goes on with the input");
+  for (size_t d = 0; d < p.inputs[0].size(); ++d) {
+    const auto [least, most] = std::minmax(p.starts[d], p.sizes[d]);
+    if (least < 0 || (p.fill == Fill::kReflect && most >= p.inputs[0][d])) {
+      return Invalid("pad: takes away, or reflects more than there is");
+    }
+  }
+  return Ok();
+}
 
 Status CheckPad(const MovementProblem& p) {
   const auto rank = static_cast<int64_t>(p.inputs[0].size());
@@ -24,7 +43,7 @@ Status CheckPad(const MovementProblem& p) {
       return Invalid("pad: takes all away, or is huge");
     }
   }
-  return Ok();
+  return CheckFill(p);
 }
 
 Status CheckMovement(const MovementProblem& p) {

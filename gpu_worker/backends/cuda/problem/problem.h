@@ -260,18 +260,22 @@ struct RecurrentLayerProblem {
 
 // A transpose (`permutation`), a concatenation of `inputs` along `axis`, a slice or split
 // (`starts` and `sizes` per output of one input along `axis`), a gather of rows, or padding.
-// Padding writes zeros; negative numbers of it take elements away, as a slice along several axes
-// does, and of what is there then each `steps`-th stays, from the first one on. A copy moves each
-// input to the output of its index. No element is computed with, so that results are exact in every
-// precision.
+// Padding writes `value`; negative numbers of it take elements away, as a slice along several axes
+// does, and of what is there then each `steps`-th stays, from the first one on. Or it goes on with
+// elements of the input: that at the border, those that lie as far on its other side, or those from
+// the other end on, as a tile does. A copy moves each input to the output of its index. No element
+// is computed with, so that results are exact in every precision.
 struct MovementProblem {
   enum class Kind { kTranspose, kConcat, kSlice, kGather, kPad, kCopy };
+  enum class Fill { kValue, kEdge, kReflect, kWrap };
   Kind kind = Kind::kCopy;
   std::vector<std::vector<int64_t>> inputs;
   std::vector<int64_t> permutation;
   int64_t axis = 0;
   std::vector<int64_t> starts, sizes;  // kSlice: one pair per output; kPad: before, after
   std::vector<int64_t> steps;          // kPad: by dimension; none: 1 everywhere
+  Fill fill = Fill::kValue;            // of kPad; others than kValue take nothing away
+  double value = 0;                    // of kPad; whole where the type is no float
   // Of all that is moved; a gather's indices are int64. Any of its size does for other types.
   ElementType type = ElementType::kFloat;
 

@@ -279,6 +279,21 @@ Element Prepare(const RecurrentLayerProblem& p, MemoryLayout, const HostOperands
   return [values](int output, int64_t offset) { return (*values)[output][offset]; };
 }
 
+// Where the element lies that padding goes on with; `place` may lie outside.
+int64_t PlaceOf(MovementProblem::Fill fill, int64_t place, int64_t size) {
+  switch (fill) {
+    case MovementProblem::Fill::kEdge:
+      return std::clamp<int64_t>(place, 0, size - 1);
+    case MovementProblem::Fill::kReflect:
+      return place < 0 ? -place : place < size ? place : 2 * (size - 1) - place;
+    case MovementProblem::Fill::kWrap:
+      return (place % size + size) % size;
+    case MovementProblem::Fill::kValue:
+      break;
+  }
+  return place;
+}
+
 double Moved(const MovementProblem& p, MemoryLayout layout, const HostOperands& operands,
              const Coordinates& y, int output) {
   using Kind = MovementProblem::Kind;
@@ -293,8 +308,8 @@ double Moved(const MovementProblem& p, MemoryLayout layout, const HostOperands& 
   } else if (p.kind == Kind::kPad) {
     for (size_t d = 0; d < y.size(); ++d) {
       if (!p.steps.empty()) x[d] *= p.steps[d];
-      x[d] -= p.starts[d];
-      if (x[d] < 0 || x[d] >= p.inputs[0][d]) return 0;
+      x[d] = PlaceOf(p.fill, x[d] - p.starts[d], p.inputs[0][d]);
+      if (x[d] < 0 || x[d] >= p.inputs[0][d]) return p.value;
     }
   }
   // A transpose reads and writes row-major tensors, whatever the layout of the others.

@@ -116,8 +116,33 @@ void AddMovesOf(Type type, std::vector<GeneratedCase>* cases) {
                      .inputs = {{1, 4, 5, 6}},
                      .starts = {0, 0, 1, 2},
                      .sizes = {0, 4, 3, 0}});
+  add("pad_value_of_others",
+      {.kind = Move::kPad, .inputs = {{3, 5}}, .starts = {1, 0}, .sizes = {0, 2}, .value = 1});
   add("gather_others", {.kind = Move::kGather, .inputs = {{19, 48}, {2, 7}}, .axis = 0});
   add("gather_single_others", {.kind = Move::kGather, .inputs = {{9, 1}, {1, 5}}, .axis = 0});
+}
+
+// What padding writes, along all axes, and tiles of whole vectors and of single elements.
+void AddFills(std::vector<GeneratedCase>* cases) {
+  using Fill = MovementProblem::Fill;
+  for (const auto& [name, fill] : {std::pair("pad_value", Fill::kValue),
+                                   {"pad_edge", Fill::kEdge},
+                                   {"pad_reflect", Fill::kReflect},
+                                   {"pad_wrap", Fill::kWrap}}) {
+    cases->push_back({name, MovementProblem{.kind = Move::kPad,
+                                            .inputs = {{1, 3, 5, 6}},
+                                            .starts = {0, 1, 3, 2},
+                                            .sizes = {0, 2, 4, 5},
+                                            .fill = fill,
+                                            .value = fill == Fill::kValue ? -1.5 : 0}});
+  }
+  for (const int64_t columns : {8, 3}) {
+    cases->push_back({"tile", MovementProblem{.kind = Move::kPad,
+                                              .inputs = {{2, 1, columns}},
+                                              .starts = {0, 0, 0},
+                                              .sizes = {4, 2, 2 * columns},
+                                              .fill = Fill::kWrap}});
+  }
 }
 
 void AddMovement(std::vector<GeneratedCase>* cases) {
@@ -152,6 +177,7 @@ void AddMovement(std::vector<GeneratedCase>* cases) {
                                            .inputs = {{1, 4, 5, 6}},
                                            .starts = {0, 0, 1, 2},
                                            .sizes = {0, 4, 3, 0}}});
+  AddFills(cases);
   for (const Type type : {Type::kBool, Type::kInt32, Type::kInt64}) AddMovesOf(type, cases);
   cases->push_back({"crop", MovementProblem{.kind = Move::kPad,
                                             .inputs = {{2, 3, 9, 8}},
