@@ -94,10 +94,10 @@ std::optional<Fill> FillOf(const std::string& mode) {
   return std::nullopt;
 }
 
-// The padded value, as what elements of its type are moved as. nullopt: that has no such number.
+// nullopt: a double, which is moved as an integer of other bits.
 std::optional<double> FillValue(const Tensor& value) {
-  if (value.elements() != 1) return std::nullopt;
-  if (value.type().dtype == DataType::kFloat64) return std::nullopt;
+  const bool is_double = value.type().dtype == DataType::kFloat64;
+  if (value.elements() != 1 || is_double) return std::nullopt;
   return value.AsDoubles()[0];
 }
 
