@@ -132,21 +132,20 @@ class GeneratedCandidate : public Candidate {
   std::string target() const {
     return compiles_to_ptx() ? "compute_" + architecture_.substr(3) : architecture_;
   }
-  Result<std::string> Key() const {
-    return CompilationKey(DeviceSource({&kernel_}, form_.precision), target());
-  }
 
   bool FindCode() {
     if (kernel_cache_ == nullptr) return false;
-    const Result<std::string> key = Key();
-    std::optional<std::string> kept;
-    if (key.ok()) kept = kernel_cache_->Find(key.value());
+    const Result<std::string> key =
+        CompilationKey(DeviceSource({&kernel_}, form_.precision), target());
+    if (!key.ok()) return false;
+    key_ = key.value();
+    std::optional<std::string> kept = kernel_cache_->Find(key_);
     if (kept.has_value()) code_ = std::make_shared<const std::string>(*std::move(kept));
     return code_ != nullptr;
   }
 
-  // REQUIRES: they have one precision. A text that is wrong leaves the others without code as well:
-  // each is compiled alone then, by its own Prepare().
+  // REQUIRES: they have one precision, and their code was looked for. A text that is wrong leaves
+  // the others without code as well: each is compiled alone then, by its own Prepare().
   static void CompileProgram(const std::vector<GeneratedCandidate*>& candidates) {
     const GeneratedCandidate& first = *candidates[0];
     std::vector<const GeneratedKernel*> kernels;
@@ -159,8 +158,7 @@ class GeneratedCandidate : public Candidate {
     for (GeneratedCandidate* candidate : candidates) {
       candidate->code_ = shared;
       if (!code.ok()) candidate->failure_ = code.error();
-      if (first.kernel_cache_ == nullptr) continue;
-      if (const Result<std::string> key = candidate->Key(); key.ok()) keys.push_back(key.value());
+      if (!candidate->key_.empty()) keys.push_back(candidate->key_);
     }
     if (code.ok() && !keys.empty()) first.kernel_cache_->Keep(keys, code.value());
   }
@@ -186,6 +184,7 @@ class GeneratedCandidate : public Candidate {
   Runtime* const runtime_;  // null where the device is only described
   KernelCache* const kernel_cache_;
   KernelLibraries* const kernel_libraries_;
+  std::string key_;  // by which the cache knows its code; empty: there is none
   // From when it is compiled to when it is loaded; may be that of other candidates, too.
   std::shared_ptr<const std::string> code_;
   Error failure_;  // why there is none
