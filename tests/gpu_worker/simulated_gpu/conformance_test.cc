@@ -51,6 +51,7 @@ class GeneratedPtxTest : public testing::TestWithParam<Parameters> {
                                         const cuda::HostOperands& operands) {
     const std::vector<cuda::ReferenceElement> reference = ReferenceOf(work, operands);
     std::vector<std::vector<float>> first;
+    ++totals->kernels;
     for (int64_t address_offset : {0, 16}) {
       const auto run =
           RunWork(program, work, operands, address_offset, address_offset == 0 ? 1 : 2);
@@ -73,47 +74,57 @@ class GeneratedPtxTest : public testing::TestWithParam<Parameters> {
   }
 };
 
-TEST_P(GeneratedPtxTest, AgreesWithTheReference) {
+// The emulation runs the same source, as the host's compiler reads it: a second opinion that shares
+// nothing with the simulator but the source. Of the device's approximations both have their own.
+TEST_P(GeneratedPtxTest, AgreesWithTheReferenceAndTheEmulation) {
   if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
   const auto [family, precision] = GetParam();
   const std::vector<Work> all = WorkOf(*family, precision, AllCases());
   ASSERT_GE(all.size(), 2u) << family->name;
   const auto module = CompileWork(all, "compute_90");
   ASSERT_TRUE(module.ok()) << module.status();
-  for (size_t i = 0; i < all.size(); ++i) {
-    const auto program = DecodeKernel(*module, EntryOf(i));
-    ASSERT_TRUE(program.ok()) << all[i].name << ": " << program.status();
-    Check(*program, all[i], OperandsOf(all[i]));
-    ++totals->kernels;
+  std::vector<cuda::EmulatedKernel> emulated;
+  for (const Work& work : WorkOf(*family, precision, cuda::GeneratedCases())) {
+    emulated.push_back({work.kernel, work.precision});
   }
-}
-
-// The emulation runs the same source, as the host's compiler reads it: a second opinion that shares
-// nothing with the simulator but the source. Of the device's approximations both have their own.
-TEST_P(GeneratedPtxTest, AgreesWithTheEmulation) {
-  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
-  const auto [family, precision] = GetParam();
-  const std::vector<Work> all = WorkOf(*family, precision, cuda::GeneratedCases());
-  const auto module = CompileWork(all, "compute_80");
-  ASSERT_TRUE(module.ok()) << module.status();
-  std::vector<cuda::EmulatedKernel> kernels;
-  for (const Work& work : all) kernels.push_back({work.kernel, work.precision});
-  const auto emulation = cuda::Emulation::Compile(kernels);
+  const auto emulation = cuda::Emulation::Compile(emulated);
   ASSERT_TRUE(emulation.ok()) << emulation.error().message;
   const double distance_max = precision == Precision::kStrict ? 2e-6
                               : precision == Precision::kFp16 ? 1e-3
                                                               : 8e-3;
   for (size_t i = 0; i < all.size(); ++i) {
-    const auto program = DecodeKernel(*module, EntryOf(i));
+    const auto program = DecodeKernel(*module, EntryOf(all[i]));
     ASSERT_TRUE(program.ok()) << all[i].name << ": " << program.status();
     const cuda::HostOperands operands = OperandsOf(all[i]);
     const auto outputs = Check(*program, all[i], operands);
-    const auto emulated = emulation.value().Run(i, cuda::ShapeOf(all[i].problem).value(), operands);
-    ASSERT_TRUE(emulated.ok()) << all[i].name << ": " << emulated.error().message;
-    EXPECT_LE(Distance(outputs, emulated.value()), distance_max) << all[i].name;
-    ++totals->kernels;
+    // Behind these come the cases that only the simulator runs.
+    if (i >= emulated.size()) continue;
+    const auto second = emulation.value().Run(i, cuda::ShapeOf(all[i].problem).value(), operands);
+    ASSERT_TRUE(second.ok()) << all[i].name << ": " << second.error().message;
+    EXPECT_LE(Distance(outputs, second.value()), distance_max) << all[i].name;
   }
 }
+
+// Without programmatic launches a text is another, which has nothing to do with the storage type.
+class AmperePtxTest : public GeneratedPtxTest {};
+
+TEST_P(AmperePtxTest, AgreesWithTheReference) {
+  if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
+  const std::vector<Work> all =
+      WorkOf(*std::get<0>(GetParam()), Precision::kStrict, cuda::GeneratedCases());
+  const auto module = CompileWork(all, "compute_80");
+  ASSERT_TRUE(module.ok()) << module.status();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto program = DecodeKernel(*module, EntryOf(all[i]));
+    ASSERT_TRUE(program.ok()) << all[i].name << ": " << program.status();
+    Check(*program, all[i], OperandsOf(all[i]));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, AmperePtxTest,
+                         testing::Combine(testing::ValuesIn(cuda::GeneratedFamilies()),
+                                          testing::Values(Precision::kStrict)),
+                         NameOfParameters);
 
 // Operands are promised to be aligned to 16 bytes. Where they are not, a kernel without vectors is
 // right all the same, and every other is refused: nothing in between.
@@ -124,7 +135,7 @@ TEST_P(GeneratedPtxTest, RefusesOrComputesWhatIsAlignedToFourBytes) {
   const auto module = CompileWork(all, "compute_90");
   ASSERT_TRUE(module.ok()) << module.status();
   for (size_t i = 0; i < WorkOf(*family, precision, cuda::GeneratedCases()).size(); ++i) {
-    const auto program = DecodeKernel(*module, EntryOf(i));
+    const auto program = DecodeKernel(*module, EntryOf(all[i]));
     ASSERT_TRUE(program.ok()) << all[i].name << ": " << program.status();
     const cuda::HostOperands operands = OperandsOf(all[i]);
     const auto run = RunWork(*program, all[i], operands, 4, 1);

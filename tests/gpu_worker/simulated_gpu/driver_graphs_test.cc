@@ -120,7 +120,7 @@ TEST_P(DriverGraphTest, KernelsOfOneGraphAgreeWithTheReference) {
   std::vector<Placed> placed;
   size_t launches = 0;
   for (size_t i = 0; i < all.size(); ++i) {
-    const auto kernel = runtime_.FindKernel(library.value(), EntryOf(i).c_str());
+    const auto kernel = runtime_.FindKernel(library.value(), EntryOf(all[i]).c_str());
     ASSERT_TRUE(kernel.ok()) << all[i].name << ": " << kernel.error().message;
     operands.push_back(OperandsOf(all[i]));
     placed.push_back(Place(all[i], operands.back()));

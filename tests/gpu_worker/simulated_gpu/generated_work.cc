@@ -57,22 +57,17 @@ std::vector<Work> WorkOf(const cuda::GeneratedFamily& family, cuda::Precision pr
   return all;
 }
 
-std::string EntryOf(size_t work) { return absl::StrCat(cuda::kKernelEntry, "_", work); }
+std::string EntryOf(const Work& work) { return cuda::EntryOf(work.kernel, work.precision); }
 
 bool HasNvrtc() { return cuda::CompileToPtx("__global__ void f() {}", "compute_90").ok(); }
 
 std::string SourceOfWork(const std::vector<Work>& all) {
-  std::string text = cuda::KernelIntrinsics();
-  for (size_t i = 0; i < all.size(); ++i) {
-    const std::string entry = absl::StrCat(cuda::kKernelEntry, "(");
-    std::string source = all[i].kernel.source;
-    const size_t at = source.find(entry);
-    PLAIT_CHECK(at != std::string::npos);
-    source.replace(at, entry.size(), EntryOf(i) + "(");
-    absl::StrAppend(&text, "namespace kernel_", i, " {\n", cuda::KernelPrelude(all[i].precision),
-                    source, "}\n");
+  std::vector<const cuda::GeneratedKernel*> kernels;
+  for (const Work& work : all) {
+    PLAIT_CHECK(work.precision == all.front().precision);
+    kernels.push_back(&work.kernel);
   }
-  return text;
+  return cuda::DeviceSource(kernels, all.front().precision);
 }
 
 absl::StatusOr<std::string> PtxOfWork(const std::vector<Work>& all,

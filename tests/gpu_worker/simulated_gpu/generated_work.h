@@ -30,16 +30,15 @@ std::vector<Work> WorkOf(const cuda::GeneratedFamily& family, cuda::Precision pr
 bool HasNvrtc();
 
 // All kernels compiled as one module for a virtual architecture, which is much quicker than one by
-// one, and decoded, in the order of `all`. Errors: kInternal with NVRTC's words; as ParsePtx(),
-// DecodeKernel().
+// one, and decoded. Errors: kInternal with NVRTC's words; as ParsePtx(), DecodeKernel().
 absl::StatusOr<PtxModule> CompileWork(const std::vector<Work>& all,
                                       const std::string& architecture);
 // The same as text. Errors: kInternal with NVRTC's words.
 absl::StatusOr<std::string> PtxOfWork(const std::vector<Work>& all,
                                       const std::string& architecture);
-// What is compiled: CUDA C++, one namespace for each kernel.
+// What is compiled, in CUDA C++. REQUIRES: at least one, and all of one precision.
 std::string SourceOfWork(const std::vector<Work>& all);
-std::string EntryOf(size_t work);  // the kernel's name in that module
+std::string EntryOf(const Work& work);  // the kernel's name in that module
 
 struct GeneratedRun {
   std::vector<std::vector<float>> outputs;

@@ -40,11 +40,11 @@ std::vector<Original> OriginalsOf(const cuda::GeneratedFamily& family, PtxModule
     Original original;
     original.work = all[i];
     for (const PtxKernel& kernel : module->kernels) {
-      if (kernel.name == EntryOf(i)) original.kernel = kernel;
+      if (kernel.name == EntryOf(all[i])) original.kernel = kernel;
     }
     original.operands = OperandsOf(all[i]);
     original.reference = ReferenceOf(all[i], original.operands);
-    const auto program = DecodeKernel(*module, EntryOf(i));
+    const auto program = DecodeKernel(*module, EntryOf(all[i]));
     EXPECT_TRUE(program.ok()) << program.status();
     if (!program.ok()) return {};
     auto run = RunWork(*program, all[i], original.operands, 0, 1);

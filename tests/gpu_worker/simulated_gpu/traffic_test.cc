@@ -108,7 +108,7 @@ TEST_P(TrafficTest, StoresFillTheirSectors) {
   const auto module = CompileWork(all, "compute_90");
   ASSERT_TRUE(module.ok()) << module.status();
   for (size_t i = 0; i < all.size(); ++i) {
-    const auto program = DecodeKernel(*module, EntryOf(i));
+    const auto program = DecodeKernel(*module, EntryOf(all[i]));
     ASSERT_TRUE(program.ok()) << program.status();
     const auto run = RunWork(*program, all[i], OperandsOf(all[i]), 0, 1);
     ASSERT_TRUE(run.ok()) << all[i].name << ": " << run.status();

@@ -224,7 +224,7 @@ TEST_P(GpuConformanceTest, AgreesWithTheReference) {
     const OwnedLibrary owned(&gpu.runtime, library.value());
     for (size_t i = 0; i < module.work.size(); ++i) {
       const Result<Kernel> kernel =
-          gpu.runtime.FindKernel(library.value(), simulated_gpu::EntryOf(i).c_str());
+          gpu.runtime.FindKernel(library.value(), simulated_gpu::EntryOf(module.work[i]).c_str());
       ASSERT_TRUE(kernel.ok()) << module.work[i].name << ": " << kernel.error().message;
       Check(gpu, kernel.value(), module.work[i]);
       // What follows would fail with it.
