@@ -16,16 +16,10 @@
 namespace plait::cuda {
 namespace {
 
-// The texts are of two kinds: with programmatic launches and without, which has nothing to do with
-// the storage type. The long run of this test is told more.
-std::vector<std::string> Architectures(Precision precision) {
-#ifdef __SANITIZE_ADDRESS__
-  // Under the sanitizer's allocator NVRTC takes minutes for each.
-  return {"sm_90a"};
-#endif
+// The long run of this test is told the others.
+std::vector<std::string> Architectures() {
   const char* const told = std::getenv("PLAIT_CUDA_ARCHITECTURES");
-  const char* const usual = precision == Precision::kStrict ? "sm_80 sm_90a" : "sm_90a";
-  std::istringstream names(told != nullptr ? told : usual);
+  std::istringstream names(told != nullptr ? told : "sm_90a");
   return {std::istream_iterator<std::string>(names), {}};
 }
 
@@ -56,7 +50,7 @@ TEST_P(GeneratedNvrtcTest, CompilesForEveryArchitecture) {
   std::vector<const GeneratedKernel*> all;
   for (const GeneratedKernel& kernel : kernels) all.push_back(&kernel);
   const std::string text = DeviceSource(all, precision);
-  for (const std::string& architecture : Architectures(precision)) {
+  for (const std::string& architecture : Architectures()) {
     const Result<std::string> cubin = CompileToCubin(text, architecture);
     ASSERT_TRUE(cubin.ok()) << family->name << ": " << cubin.error().message;
     EXPECT_EQ(cubin.value().substr(1, 3), "ELF");

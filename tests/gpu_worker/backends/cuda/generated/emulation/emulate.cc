@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include <dlfcn.h>
@@ -120,11 +121,16 @@ GuardedBuffer MakeBuffer(const EmulatedKernel& emulated, const KernelArgument& a
 Result<Emulation> Emulation::Compile(const std::vector<EmulatedKernel>& kernels) {
   std::string text = "#include \"kernel_language.h\"\n";
   for (size_t i = 0; i < kernels.size(); ++i) text += KernelText(kernels[i], i);
-  const Result<std::string> path = CompileText(text);
-  if (!path.ok()) return path.error();
-  void* library = dlopen(path.value().c_str(), RTLD_NOW | RTLD_LOCAL);
-  std::filesystem::remove_all(std::filesystem::path(path.value()).parent_path());
-  if (library == nullptr) return Error{ErrorCode::kInternal, dlerror()};
+  // Several tests run the same kernels, and the compiler takes most of their time.
+  static auto* const libraries = new std::map<std::string, void*>();
+  void*& library = (*libraries)[text];
+  if (library == nullptr) {
+    const Result<std::string> path = CompileText(text);
+    if (!path.ok()) return path.error();
+    library = dlopen(path.value().c_str(), RTLD_NOW | RTLD_LOCAL);
+    std::filesystem::remove_all(std::filesystem::path(path.value()).parent_path());
+    if (library == nullptr) return Error{ErrorCode::kInternal, dlerror()};
+  }
   Emulation emulation;
   emulation.kernels_ = kernels;
   for (size_t i = 0; i < kernels.size(); ++i) {

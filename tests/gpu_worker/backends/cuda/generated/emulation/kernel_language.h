@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -32,7 +31,7 @@ enum class State { kReady, kAtBlockBarrier, kAtWarpBarrier, kDone };
 
 struct Fiber {
   ucontext_t context;
-  std::unique_ptr<char[]> stack;
+  std::vector<char> stack;
   State state = State::kDone;
   Index thread;
   unsigned exchange = 0;  // what a shuffle hands to the other lanes
@@ -69,11 +68,11 @@ inline void AwaitEarlierKernels() {}
 namespace emulation {
 
 inline void StartFiber(Fiber& fiber, unsigned number) {
-  if (!fiber.stack) fiber.stack = std::make_unique<char[]>(kStackBytes);
+  fiber.stack.resize(kStackBytes);
   fiber.thread = {number % blockDim.x, number / blockDim.x % blockDim.y,
                   number / blockDim.x / blockDim.y};
   getcontext(&fiber.context);
-  fiber.context.uc_stack.ss_sp = fiber.stack.get();
+  fiber.context.uc_stack.ss_sp = fiber.stack.data();
   fiber.context.uc_stack.ss_size = kStackBytes;
   fiber.context.uc_link = nullptr;
   fiber.state = State::kReady;
