@@ -51,6 +51,23 @@ FluidOptions Changed(FluidOptions options, const std::vector<int>& with_a_choice
   return options;
 }
 
+// The schedule of `options` on the fewest streams that cost no time: short branches behind each
+// other beside a long one hand over less, and need fewer edges. `best` is what they give on all
+// streams.
+FluidSchedule OnFewestStreams(ScheduleProblem problem, const FluidOptions& options,
+                              FluidSchedule best) {
+  // Times that are added up in another order differ by less.
+  const double makespan_us_max = best.makespan_us * (1 + 1e-9);
+  const int streams_max = problem.device.streams_max;
+  for (int streams = 1; streams < streams_max; ++streams) {
+    problem.device.streams_max = streams;
+    FluidSchedule fewer = ScheduleFluid(problem, options);
+    fewer.makespan_us = MakespanUs(problem, fewer.schedule);
+    if (fewer.makespan_us <= makespan_us_max) return fewer;
+  }
+  return best;
+}
+
 }  // namespace
 
 FluidSchedule SearchFluid(const ScheduleProblem& problem) {
@@ -94,7 +111,7 @@ FluidSchedule SearchFluid(const ScheduleProblem& problem) {
     if (improves(options)) best_options = options;
     in_vain = best.makespan_us < before_us ? 0 : in_vain + 1;
   }
-  return best;
+  return OnFewestStreams(problem, best_options, std::move(best));
 }
 
 }  // namespace plait

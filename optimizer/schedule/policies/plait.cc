@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <utility>
+#include <vector>
 
+#include "optimizer/cost/simulator.h"
 #include "optimizer/schedule/blocks.h"
 #include "optimizer/schedule/fluid_search.h"
 #include "optimizer/schedule/list_schedule.h"
@@ -85,28 +88,45 @@ Schedule ListWithWidths(const ScheduleProblem& problem) {
   return ListSchedule(problem, widths);
 }
 
+// The shortest schedule so far, and of equals the one with the fewest waits between streams.
+class Best {
+ public:
+  explicit Best(const ScheduleProblem& problem) : problem_(problem) {}
+
+  void Offer(Schedule schedule) {
+    const std::vector<SimulatedStep> steps = StepsOf(problem_, schedule);
+    const double us = Simulate(steps, problem_.device.overheads).makespan_us;
+    size_t waits = 0;
+    for (const SimulatedStep& step : steps) waits += step.waits.size();
+    if (us > us_ || (us == us_ && waits >= waits_)) return;
+    schedule_ = std::move(schedule);
+    us_ = us;
+    waits_ = waits;
+  }
+
+  Schedule Take() { return std::move(schedule_); }
+
+ private:
+  const ScheduleProblem& problem_;
+  Schedule schedule_;
+  double us_ = std::numeric_limits<double>::infinity();
+  size_t waits_ = 0;
+};
+
 // The shortest of its own schedule and the other policies' under the simulator.
 Schedule AssignPlait(const ScheduleProblem& problem) {
-  Schedule best;
-  double best_us = std::numeric_limits<double>::infinity();
-  // Of equals the first is kept, so the simplest.
-  const auto offer = [&](Schedule schedule) {
-    const double us = MakespanUs(problem, schedule);
-    if (us >= best_us) return;
-    best = std::move(schedule);
-    best_us = us;
-  };
+  Best best(problem);
   for (const SchedulePolicy* other : AllPolicies()) {
-    if (other != &kPlaitPolicy) offer(other->assign(problem));
+    if (other != &kPlaitPolicy) best.Offer(other->assign(problem));
   }
   if (!NoneRunsAlone(problem)) {
-    offer(ListWithWidths(problem));
+    best.Offer(ListWithWidths(problem));
   } else if (problem.device.streams_max > 1) {
     if (FluidSchedule fluid = SearchFluid(problem); !fluid.schedule.empty()) {
-      offer(std::move(fluid.schedule));
+      best.Offer(std::move(fluid.schedule));
     }
   }
-  return best;
+  return best.Take();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "optimizer/schedule/fluid_schedule.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ std::string FluidText(const ScheduleProblem& problem, const FluidOptions& option
   }
   EXPECT_NEAR(MakespanUs(problem, fluid.schedule), fluid.makespan_us, 1e-9);
   return absl::StrCat(text, "in ", fluid.makespan_us, " us");
+}
+
+int StreamsOf(const Schedule& schedule) {
+  std::set<int> streams;
+  for (const Placement& placement : schedule) streams.insert(placement.stream);
+  return static_cast<int>(streams.size());
 }
 
 // The worked example of fluid_schedule.cc.
@@ -126,6 +133,22 @@ TEST(FluidSearchTest, IsNoWorseThanItsBeginningAndOftenBetterThanAListSchedule) 
     EXPECT_LE(MakespanUs(problem, kPlaitPolicy.assign(problem)), fluid.makespan_us + 1e-9);
   }
   EXPECT_GE(better, 30);
+}
+
+// Two short branches behind each other end as early as one long one beside them.
+TEST(FluidSearchTest, TakesNoMoreStreamsThanItGainsBy) {
+  ScheduleProblem problem;
+  problem.launches = {GpuLaunchOf(1, 0.1, {}), GpuLaunchOf(6, 0.1, {0}), GpuLaunchOf(2, 0.1, {0}),
+                      GpuLaunchOf(2, 0.1, {0}), GpuLaunchOf(1, 0.1, {1, 2, 3})};
+  problem.device = {.threads = 132, .streams_max = 16};
+  const FluidSchedule fluid = SearchFluid(problem);
+  EXPECT_EQ(fluid.makespan_us, 8);
+  EXPECT_EQ(StreamsOf(fluid.schedule), 2);
+  EXPECT_EQ(StreamsOf(kGreedyPolicy.assign(problem)), 3);
+  EXPECT_EQ(StreamsOf(kPlaitPolicy.assign(problem)), 2);
+  problem.launches[3] = GpuLaunchOf(5, 0.1, {0});
+  EXPECT_EQ(SearchFluid(problem).makespan_us, 8);
+  EXPECT_EQ(StreamsOf(SearchFluid(problem).schedule), 3);
 }
 
 TEST(FluidSearchTest, NothingAndTooMuchHaveNoSchedule) {
