@@ -11,6 +11,12 @@ constexpr int16_t kSeveral = -2;
 
 }  // namespace
 
+RaceCells::Cell& RaceCells::CellAt(int64_t place) {
+  std::unique_ptr<Cell[]>& page = pages_[place / kPageCells];
+  if (page == nullptr) page = std::make_unique<Cell[]>(kPageCells);
+  return page[place % kPageCells];
+}
+
 bool RaceCells::Ordered(const Mark& before, const Accessor& now) {
   if (before.block == kNobody) return true;
   if (before.block != now.block) return false;  // several blocks, too
@@ -56,7 +62,7 @@ std::string RaceCells::Describe(const char* what, const Mark& mark) {
 std::string RaceCells::Record(const Accessor& who, int64_t offset, int64_t bytes, Use use) {
   const int64_t end = (offset + bytes + granule_bytes_ - 1) / granule_bytes_;
   for (int64_t at = offset / granule_bytes_; at < end; ++at) {
-    Cell& cell = cells_[at];
+    Cell& cell = CellAt(at);
     const bool is_strong = use == Use::kStrongWrite;
     const bool is_alone = Ordered(cell.write, who);
     if (!is_alone && !(is_strong && cell.write.is_strong)) return Describe("written", cell.write);
@@ -76,15 +82,19 @@ std::string RaceCells::Record(const Accessor& who, int64_t offset, int64_t bytes
     if (!is_alone) cell.write.block = kSeveralBlocks;
     cell.read = {};
   }
-  return "";
+  return {};
 }
 
 void RaceCells::AddTo(uint64_t address, Touches* touches) const {
-  for (const Cell& cell : cells_) {
-    const uint64_t end = address + static_cast<uint64_t>(granule_bytes_);
-    if (cell.write.block != kNobody) touches->Write({address, end});
-    if (cell.read.block != kNobody) touches->Read({address, end});
-    address = end;
+  const auto size = static_cast<uint64_t>(granule_bytes_);
+  for (size_t page = 0; page < pages_.size(); ++page) {
+    if (pages_[page] == nullptr) continue;
+    for (size_t i = 0; i < kPageCells; ++i) {
+      const Cell& cell = pages_[page][i];
+      const uint64_t begin = address + (page * kPageCells + i) * size;
+      if (cell.write.block != kNobody) touches->Write({begin, begin + size});
+      if (cell.read.block != kNobody) touches->Read({begin, begin + size});
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ class RaceCells {
  public:
   // `granule_bytes`: every access is a multiple of it, and aligned to it.
   RaceCells(int64_t bytes, int64_t granule_bytes)
-      : granule_bytes_(granule_bytes), cells_((bytes + granule_bytes - 1) / granule_bytes) {}
+      : granule_bytes_(granule_bytes),
+        pages_((bytes + granule_bytes * kPageCells - 1) / (granule_bytes * kPageCells)) {}
 
   int64_t granule_bytes() const { return granule_bytes_; }
 
@@ -61,12 +63,16 @@ class RaceCells {
     bool read_only = false;  // read as such
   };
 
+  // Launches touch little of the largest allocations, weights above all.
+  static constexpr int64_t kPageCells = 1024;
+
+  Cell& CellAt(int64_t place);
   static bool Ordered(const Mark& before, const Accessor& now);
   static void AddReader(const Accessor& who, Mark* readers);
   static std::string Describe(const char* what, const Mark& mark);
 
   int64_t granule_bytes_;
-  std::vector<Cell> cells_;
+  std::vector<std::unique_ptr<Cell[]>> pages_;  // null: nobody has accessed any of its cells
 };
 
 }  // namespace plait::simulated_gpu
