@@ -7,7 +7,7 @@
 
 namespace plait::simulated_gpu {
 
-// c[m,n] += a[m,k] b[k,n], row by row. The terms of a sum are added in the order of k.
+// c[m,n] += a[m,k] b[k,n]. The terms of a sum are added in the order of k.
 void MultiplyAdd(int64_t m, int64_t n, int64_t k, absl::Span<const double> a,
                  absl::Span<const double> b, absl::Span<double> c);
 

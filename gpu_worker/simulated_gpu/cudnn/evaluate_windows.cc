@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/types/span.h"
 #include "gpu_worker/simulated_gpu/cudnn/evaluate.h"
+#include "gpu_worker/simulated_gpu/products.h"
 #include "gpu_worker/simulated_gpu/tensor_memory.h"
 
 // Convolutions and pooling: windows that move over an image.
@@ -11,50 +13,60 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-// Output columns whose window reads, at one of its columns, inside of the image.
-struct Columns {
-  int64_t begin = 0, end = 0;
-};
+// Pixels of the result that are computed together, in whole rows: what they read of the image then
+// stays in a cache.
+constexpr int64_t kPixelsTogether = 128;
 
-Columns Inside(int64_t width, int64_t output_width, int64_t stride, int64_t offset) {
-  Columns columns;
-  // The least x with x stride + offset >= 0, and the least with x stride + offset >= width.
-  const auto least = [&](int64_t bound) {
-    return bound <= 0 ? 0 : std::min(output_width, (bound + stride - 1) / stride);
-  };
-  columns.begin = least(-offset);
-  columns.end = std::max(columns.begin, least(width - offset));
-  return columns;
+// What rows `first_row` to before `end_row` of the result read of channels from `first_channel` on:
+// a row for each tap of the window, 0 outside of the image.
+std::vector<double> Unfolded(const ConvolutionOperation& conv, const ShapedValues& image_values,
+                             const Sizes& window, const Sizes& sizes, int64_t image,
+                             int64_t first_channel, int64_t first_row, int64_t end_row) {
+  const Sizes& x = image_values.sizes;
+  std::vector<double> unfolded;
+  unfolded.reserve(
+      static_cast<size_t>(window[1] * window[2] * window[3] * (end_row - first_row) * sizes[3]));
+  for (int64_t tap = 0; tap < window[1] * window[2] * window[3]; ++tap) {
+    const int64_t channel = first_channel + tap / (window[2] * window[3]);
+    const int64_t r = tap / window[3] % window[2], s = tap % window[3];
+    const double* const plane = image_values.values.data() + (image * x[1] + channel) * x[2] * x[3];
+    for (int64_t row = first_row; row < end_row; ++row) {
+      const int64_t h = row * conv.stride[0] + r * conv.dilation[0] - conv.pad_before[0];
+      for (int64_t column = 0; column < sizes[3]; ++column) {
+        const int64_t w = column * conv.stride[1] + s * conv.dilation[1] - conv.pad_before[1];
+        const bool is_inside = h >= 0 && h < x[2] && w >= 0 && w < x[3];
+        unfolded.push_back(is_inside ? plane[h * x[3] + w] : 0);
+      }
+    }
+  }
+  return unfolded;
 }
 
 }  // namespace
 
-// One row of the result at a time takes one row of the image times one weight.
+// The product of a group's weights with what some rows of the result read.
 TensorValues Evaluate(const ConvolutionOperation& conv, const std::vector<ShapedValues>& inputs,
                       const std::vector<int64_t>& sizes) {
   const Sizes &x = inputs[0].sizes, &w = inputs[1].sizes;
-  const int64_t window_channels = w[1], height = x[2], width = x[3];
-  const int64_t outputs_per_group = w[0] / (x[1] / window_channels);
+  const int64_t groups = x[1] / w[1], outputs = w[0] / groups, taps = w[1] * w[2] * w[3];
+  const int64_t rows_together = std::max<int64_t>(1, kPixelsTogether / sizes[3]);
   TensorValues y(static_cast<size_t>(ElementsOf(sizes)));
-  for (int64_t image_output = 0; image_output < sizes[0] * sizes[1]; ++image_output) {
-    const int64_t image = image_output / sizes[1], k = image_output % sizes[1];
-    const int64_t first = k / outputs_per_group * window_channels;
-    double* const plane = y.data() + image_output * sizes[2] * sizes[3];
-    for (int64_t tap = 0; tap < window_channels * w[2] * w[3]; ++tap) {
-      const int64_t c = tap / (w[2] * w[3]), r = tap / w[3] % w[2], s = tap % w[3];
-      const double weight =
-          inputs[1].values[static_cast<size_t>(k * window_channels * w[2] * w[3] + tap)];
-      const int64_t offset = s * conv.dilation[1] - conv.pad_before[1];
-      const Columns columns = Inside(width, sizes[3], conv.stride[1], offset);
-      for (int64_t row = 0; row < sizes[2]; ++row) {
-        const int64_t from_row = row * conv.stride[0] + r * conv.dilation[0] - conv.pad_before[0];
-        if (from_row < 0 || from_row >= height) continue;
-        const double* from =
-            inputs[0].values.data() + ((image * x[1] + first + c) * height + from_row) * width;
-        double* to = plane + row * sizes[3];
-        for (int64_t column = columns.begin; column < columns.end; ++column) {
-          to[column] += weight * from[column * conv.stride[1] + offset];
-        }
+  for (int64_t image_group = 0; image_group < sizes[0] * groups; ++image_group) {
+    const int64_t image = image_group / groups, group = image_group % groups;
+    const auto weights = absl::MakeConstSpan(inputs[1].values)
+                             .subspan(static_cast<size_t>(group * outputs * taps),
+                                      static_cast<size_t>(outputs * taps));
+    for (int64_t row = 0; row < sizes[2]; row += rows_together) {
+      const int64_t end = std::min(row + rows_together, sizes[2]);
+      const int64_t pixels = (end - row) * sizes[3];
+      std::vector<double> part(static_cast<size_t>(outputs * pixels));
+      MultiplyAdd(outputs, pixels, taps, weights,
+                  Unfolded(conv, inputs[0], w, sizes, image, group * w[1], row, end),
+                  absl::MakeSpan(part));
+      for (int64_t k = 0; k < outputs; ++k) {
+        std::copy_n(
+            part.data() + k * pixels, pixels,
+            y.data() + ((image * sizes[1] + group * outputs + k) * sizes[2] + row) * sizes[3]);
       }
     }
   }
