@@ -61,9 +61,12 @@ void Warp::Begin() {
   for (size_t i = 0; i < slots.size(); ++i) {
     // Nothing writes to constants.
     if (begun_ && slots[i].kind == Slot::Kind::kConstant) continue;
-    for (int lane = 0; lane < kLanes; ++lane) {
-      slots_[i * kLanes + lane] = InitialValue(slots[i], lane);
+    uint64_t* const lanes = slot(static_cast<int>(i));
+    if (slots[i].kind == Slot::Kind::kRegister) {  // of which there are the most
+      std::fill_n(lanes, kLanes, InitialValue(slots[i], 0));
+      continue;
     }
+    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = InitialValue(slots[i], lane);
   }
   begun_ = true;
   for (DeviceMemory& memory : local_) memory.ForgetContents();

@@ -14,7 +14,11 @@ using Space = PtxVariable::Space;
 // The element's bytes as a slot has them.
 uint64_t FromMemory(const std::byte* data, int bytes, bool sign_extends) {
   uint64_t value = 0;
-  std::memcpy(&value, data, bytes);
+  if (bytes == 4) {  // nearly always, and a copy of a size that the compiler knows
+    std::memcpy(&value, data, 4);
+  } else {
+    std::memcpy(&value, data, bytes);
+  }
   if (!sign_extends || bytes == 8) return value;
   const int unused = 64 - 8 * bytes;
   return static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);
