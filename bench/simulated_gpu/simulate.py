@@ -32,20 +32,9 @@ import onnx  # noqa: E402 (behind the line above, as what follows)
 import reduce  # noqa: E402
 
 SCHEDULES = ("sequential", "nimble", "plait")
-# What is run of models that take long on the simulator, or may (--full runs them whole).
+# What is run of models of which one execution takes over a minute (--full runs them whole).
 REDUCED = {
-    "inception_v3": {"image": 75},
     "nasnet_large": {"image": 64},
-    "nasnet_mobile": {"image": 64},
-    "efficientnet_b0": {"image": 64},
-    "bert_base": {"share": 0.1},
-    "bert_large": {"share": 0.05},
-    "gpt2": {"share": 0.1},
-    "vit_b_16": {"share": 0.1},
-    "resnet50": {"image": 64},
-    "resnext50": {"image": 64},
-    "densenet121": {"image": 64},
-    "mobilenet_v2": {"image": 96},
 }
 STEP_SECONDS_MAX = 1800
 REL_ERROR_MAX = 1e-4
