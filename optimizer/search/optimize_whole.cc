@@ -166,9 +166,6 @@ class Optimizer {
 
   // What a round made of `start`.
   absl::Status AddRewritten(const RewrittenGraph& start, RewrittenGraph rewritten) {
-    // Put together from its parts again, a graph may have its nodes in another order, to which the
-    // recipe of `start` does not lead.
-    if (rewritten.counts.empty()) rewritten.graph = start.graph;
     for (const auto& [rule, count] : start.counts) rewritten.counts[rule] += count;
     // The first way to a graph is the shortest one.
     recipes_.try_emplace(rewritten.graph.fingerprint(), Joined(start.recipe, rewritten.recipe));

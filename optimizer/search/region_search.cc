@@ -218,6 +218,12 @@ class RegionSearch {
       rewritten.estimate_us += repeated.cost_us;
       for (const auto& [rule, count] : repeated.counts) rewritten.counts[rule] += count;
     }
+    if (rewritten.counts.empty()) {
+      // Put together again its nodes could be in another order, to which no recipe leads.
+      rewritten.graph = graph_;
+      rewritten.recipe = {};
+      return rewritten;
+    }
     const absl::StatusOr<Graph> stitched = Stitch(graph_, regions, replacements);
     if (!stitched.ok()) return std::nullopt;
     PLAIT_ASSIGN_OR_RETURN(rewritten.graph,
