@@ -134,6 +134,27 @@ TEST_F(RegionSearchTest, EqualRegionsTakeEqualVariants) {
   }
 }
 
+// Parts of such a graph, put together again, have its nodes in another order: another graph, to
+// which the recipe of whoever searches does not lead.
+TEST_F(RegionSearchTest, AGraphThatNothingRewritesIsItself) {
+  const Graph graph = GraphOf(R"(graph {
+    input %x: float32[2,8]
+    %a = Abs(%x) {}
+    %b = Exp(%x) {}
+    %c = Sqrt(%a) {}
+    %d = Sin(%b) {}
+    %e = Cos(%c) {}
+    %f = Ceil(%d) {}
+    output %e, %f
+  })");
+  const auto found = Search(graph, {.leaf_nodes_max = 3, .interval_nodes_max = 3}, 1000);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->graphs.size(), 1u);
+  EXPECT_GT(found->regions, 1);
+  EXPECT_EQ(found->graphs[0].graph.fingerprint(), graph.fingerprint());
+  EXPECT_TRUE(found->graphs[0].recipe.rounds.empty());
+}
+
 // Two leaves of one structure, which ends where constants begin. A rule that looks at their values
 // applies in the first one only.
 TEST_F(RegionSearchTest, SaysWhereStepsOfAnEqualRegionDoNotRepeat) {
