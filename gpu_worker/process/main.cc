@@ -29,7 +29,6 @@ namespace {
 constexpr int kExitInternal = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitUnreachable = 9;
-constexpr int kExitDeviceFailed = 10;
 
 constexpr char kSummary[] =
     "plait-worker: measures kernels and plans on one device for a plaitd\n\n";
@@ -151,7 +150,9 @@ int Work(const Arguments& arguments, absl::string_view device, Executor& executo
     return std::string(catalog.Version(family));
   };
   const absl::Status ended = SynchronizeForever(executor, *channel, options);
-  return Fail(ended, absl::IsDataLoss(ended) ? kExitDeviceFailed : kExitUnreachable);
+  return Fail(ended, absl::IsDataLoss(ended)   ? kExitDeviceFailed
+                     : absl::IsNotFound(ended) ? kExitDeviceLost
+                                               : kExitUnreachable);
 }
 
 int List(absl::string_view backend) {

@@ -215,13 +215,16 @@ bool IsCancelled(const worker::v1::TaskResult& result) {
   return result.error().code() == static_cast<int>(absl::StatusCode::kCancelled);
 }
 
-// DataLoss where the device does nothing for this process any more.
+// DataLoss where the device does nothing for this process any more, NotFound where the driver has
+// it no more.
 absl::Status FailureOf(Executor& executor) {
   const absl::Status health = executor.CheckHealth();
   if (health.ok()) return health;
-  return absl::DataLossError(
-      absl::StrCat("device \"", executor.device().id,
-                   "\" has failed, and its worker is started again: ", health.message()));
+  const bool is_lost = absl::IsUnavailable(health);
+  return absl::Status(
+      is_lost ? absl::StatusCode::kNotFound : absl::StatusCode::kDataLoss,
+      absl::StrCat("device \"", executor.device().id, "\" ", is_lost ? "is lost" : "has failed",
+                   ", and its worker is started again: ", health.message()));
 }
 
 void Pause(absl::Duration duration) { absl::SleepFor(duration); }
@@ -231,7 +234,7 @@ void Pause(absl::Duration duration) { absl::SleepFor(duration); }
 void EndProcess(absl::string_view why) {
   std::fprintf(stderr, "plait-worker: %s\n", std::string(why).c_str());
   // Not exit: the task's thread still uses what the destructors would end.
-  _exit(1);
+  _exit(kExitTaskHangs);
 }
 
 // One request object lives through the loop and says what the worker is: idle, executing or

@@ -15,7 +15,12 @@
 
 namespace plait {
 
-// Prints `why` and ends the process at once, with exit code 1.
+// How plait-worker ends when its device does not work any more; whoever started it starts another.
+inline constexpr int kExitDeviceFailed = 10;  // the device does nothing for this process any more
+inline constexpr int kExitTaskHangs = 11;     // a task must end and cannot be stopped
+inline constexpr int kExitDeviceLost = 12;    // the driver has the device no more
+
+// Prints `why` and ends the process at once, with kExitTaskHangs.
 [[noreturn]] void EndProcess(absl::string_view why);
 
 // A worker_id that two workers share would let one take the other's task for its own.
@@ -47,7 +52,8 @@ struct SynchronizeOptions {
 // After a task that failed, or a part of it, the device is asked whether it still works.
 // Errors: InvalidArgument, Unauthenticated and PermissionDenied at once, when the server refuses
 // the worker; the last error of a call when it was silent for server_silence_max; DataLoss when the
-// device has failed, which the server has been told as the task's error.
+// device has failed, and NotFound when it is not there any more, which the server has been told as
+// the task's error.
 absl::Status SynchronizeForever(Executor& executor, std::shared_ptr<grpc::Channel> channel,
                                 const SynchronizeOptions& options);
 

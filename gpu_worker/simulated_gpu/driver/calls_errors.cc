@@ -21,6 +21,7 @@ constexpr ErrorText kErrors[] = {
     PLAIT_ERROR(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
     PLAIT_ERROR(CUDA_ERROR_NOT_INITIALIZED, "cuInit has not been called"),
     PLAIT_ERROR(CUDA_ERROR_DEINITIALIZED, "the driver is gone"),
+    PLAIT_ERROR(CUDA_ERROR_DEVICE_UNAVAILABLE, "the device is there no more"),
     PLAIT_ERROR(CUDA_ERROR_INVALID_DEVICE, "no such device"),
     PLAIT_ERROR(CUDA_ERROR_INVALID_CONTEXT, "no current context"),
     PLAIT_ERROR(CUDA_ERROR_NO_BINARY_FOR_GPU, "no code for this device"),

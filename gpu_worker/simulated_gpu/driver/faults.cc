@@ -31,6 +31,9 @@ CUresult Faults::Begin(const std::string& function, bool needs_context) {
     case Fault::Kind::kSticky:
       sticky_ = CUDA_ERROR_ILLEGAL_ADDRESS;
       return sticky_;
+    case Fault::Kind::kLost:
+      sticky_ = CUDA_ERROR_DEVICE_UNAVAILABLE;
+      return sticky_;
     case Fault::Kind::kOutOfMemory:
       return CUDA_ERROR_OUT_OF_MEMORY;
     case Fault::Kind::kHang:

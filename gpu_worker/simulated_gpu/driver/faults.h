@@ -17,6 +17,7 @@ struct Fault {
     kSticky,       // it fails, and so does everything after it that needs a context
     kOutOfMemory,  // it fails once with CUDA_ERROR_OUT_OF_MEMORY
     kHang,         // it does not return before StopHanging()
+    kLost,         // as kSticky, with CUDA_ERROR_DEVICE_UNAVAILABLE: the driver has lost the device
   };
   std::string function;
   Kind kind = Kind::kError;

@@ -15,7 +15,8 @@ namespace {
 constexpr std::pair<const char*, Fault::Kind> kKinds[] = {{"error", Fault::Kind::kError},
                                                           {"sticky", Fault::Kind::kSticky},
                                                           {"memory", Fault::Kind::kOutOfMemory},
-                                                          {"hang", Fault::Kind::kHang}};
+                                                          {"hang", Fault::Kind::kHang},
+                                                          {"lost", Fault::Kind::kLost}};
 
 absl::StatusOr<Fault> FaultFromText(absl::string_view text) {
   const std::vector<std::string> words = absl::StrSplit(text, ':');

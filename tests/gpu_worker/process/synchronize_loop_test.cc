@@ -211,6 +211,18 @@ TEST_F(SynchronizeLoopTest, EndsWhenItsDeviceHasFailed) {
   EXPECT_THAT(error.message(), HasSubstr("illegal memory access"));
 }
 
+TEST_F(SynchronizeLoopTest, EndsOtherwiseWhenItsDeviceIsLost) {
+  ScriptedServer server([&](const auto&, auto& response) {
+    *response.mutable_task() = TwoKernels(0);
+    return grpc::Status::OK;
+  });
+  ScriptedExecutor executor([] {});
+  executor.health = absl::UnavailableError("cuCtxSynchronize: the device is there no more");
+  const absl::Status ended = SynchronizeForever(executor, server.Channel(), options_);
+  EXPECT_TRUE(absl::IsNotFound(ended)) << ended;
+  EXPECT_EQ(server.ResultOf("task-1").error().code(), static_cast<int>(absl::StatusCode::kAborted));
+}
+
 TEST_F(SynchronizeLoopTest, GoesOnAfterAFailureThatTheDeviceSurvives) {
   int tasks = 0;
   ScriptedServer server([&](const auto& request, auto& response) {

@@ -40,6 +40,8 @@ Status DriverLibrary::Check(const char* call, CUresult code) const {
   if (cuGetErrorString(code, &words) != CUDA_SUCCESS || words == nullptr) words = "";
   // These are the machine's state, not a failure.
   const bool missing = code == CUDA_ERROR_NO_DEVICE || code == CUDA_ERROR_STUB_LIBRARY ||
+                       code == CUDA_ERROR_DEVICE_UNAVAILABLE || code == CUDA_ERROR_DEINITIALIZED ||
+                       code == CUDA_ERROR_SYSTEM_NOT_READY ||
                        code == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH ||
                        code == CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE;
   return Error{missing ? ErrorCode::kUnavailable : ErrorCode::kDevice,
