@@ -272,7 +272,8 @@ absl::Status FinishRun(JobTable& table, JobRow& row, const JobEnd& end, absl::Ti
   return table.PutResult(*end.cache_as, row.job.id());
 }
 
-absl::Status CountFault(JobTable& table, JobRow& row, absl::string_view evidence, absl::Time now) {
+absl::Status CountFault(JobTable& table, JobRow& row, const JobFault& fault, absl::Time now) {
+  absl::string_view evidence = fault.evidence;
   // The end of a dying process's output says more than its beginning.
   if (evidence.size() > static_cast<size_t>(kEvidenceBytesMax)) {
     evidence.remove_prefix(evidence.size() - kEvidenceBytesMax);
@@ -280,11 +281,10 @@ absl::Status CountFault(JobTable& table, JobRow& row, absl::string_view evidence
   // Counted in the transaction that ends the attempt: a crash counts it once or not at all.
   row.job.set_faults(row.job.faults() + 1);
   RunEnd end{v1::JOB_STATE_QUEUED, "fault", evidence};
-  if (row.job.faults() >= kAttemptsMax) {
+  if (row.job.faults() >= fault.faults_max) {
     end.state = v1::JOB_STATE_QUARANTINED;
     SetError(row.job, v1::ERROR_REASON_QUARANTINED,
-             absl::StrCat("the job's process died ", row.job.faults(),
-                          " times; the last time: ", evidence));
+             absl::StrCat(fault.what, " ", row.job.faults(), " times; the last time: ", evidence));
   } else if (row.job.cancel_requested()) {
     end.state = v1::JOB_STATE_CANCELLED;
     SetError(row.job, v1::ERROR_REASON_CANCELLED, "cancelled by the client");

@@ -56,7 +56,7 @@ absl::Status PostponeRun(JobTable& table, JobRow& row, const v1::ErrorDetail& er
 absl::Status FinishRun(JobTable& table, JobRow& row, const JobEnd& end, absl::Time now);
 
 // RUNNING to QUEUED, QUARANTINED or CANCELLED; see JobStore::ReportFault.
-absl::Status CountFault(JobTable& table, JobRow& row, absl::string_view evidence, absl::Time now);
+absl::Status CountFault(JobTable& table, JobRow& row, const JobFault& fault, absl::Time now);
 
 // See JobStore::Cancel.
 absl::Status CancelJob(JobTable& table, JobRow& row, absl::Time now);

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "base/digest.h"
+#include "base/limits.h"
 #include "plait/v1/optimization.pb.h"
 #include "proto/wire/job_filter.h"
 
@@ -96,6 +97,13 @@ struct JobCounts {
   int64_t running = 0;
 };
 
+// A run of a job that ended badly, and by its own doing.
+struct JobFault {
+  std::string evidence;  // for the client; any text
+  std::string what = "the job's process died";
+  int faults_max = kAttemptsMax;  // with so many the job is QUARANTINED
+};
+
 // The durable memory of all jobs, and the only place that changes their state. When a method
 // returns OK, its effect is on disk and survives kill -9 and power loss (except for AppendEvent).
 // Thread-safe. Jobs of another tenant are NotFound. Every method can also fail with
@@ -141,10 +149,9 @@ class JobStore {
   virtual absl::StatusOr<v1::Job> Finish(const JobLease& lease, const JobEnd& end) = 0;
 
   // The job's own child or task died: counted. The job is queued again, or QUARANTINED after
-  // kAttemptsMax faults, or CANCELLED when that was wanted. Keeps the end of `evidence`.
+  // fault.faults_max of any kind, or CANCELLED when that was wanted. Keeps the end of the evidence.
   // Errors: Aborted (STALE_ATTEMPT).
-  virtual absl::StatusOr<v1::Job> ReportFault(const JobLease& lease,
-                                              absl::string_view evidence) = 0;
+  virtual absl::StatusOr<v1::Job> ReportFault(const JobLease& lease, const JobFault& fault) = 0;
 
   // Gives the job back through no fault of its own (the server stops): not counted.
   // Errors: Aborted (STALE_ATTEMPT).

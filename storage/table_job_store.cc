@@ -143,9 +143,9 @@ class TableJobStore : public JobStore {
     });
   }
 
-  absl::StatusOr<v1::Job> ReportFault(const JobLease& lease, absl::string_view evidence) override {
+  absl::StatusOr<v1::Job> ReportFault(const JobLease& lease, const JobFault& fault) override {
     return ChangeLeased(lease, [&](JobTable& table, JobRow& row) -> absl::Status {
-      return CountFault(table, row, evidence, clock_.Now());
+      return CountFault(table, row, fault, clock_.Now());
     });
   }
 

@@ -35,6 +35,19 @@ ConversationEnd EndingOf(ConversationOutcome outcome, absl::Status status = absl
   return {outcome, std::move(status), std::nullopt};
 }
 
+// Of a child's failure.
+ConversationOutcome OutcomeOf(v1::ErrorReason reason) {
+  switch (reason) {
+    // It writes to the daemon's disk, and meets a full one first: the job is not at fault.
+    case v1::ERROR_REASON_STORAGE_UNAVAILABLE:
+      return ConversationOutcome::kStorage;
+    case v1::ERROR_REASON_CRASHED:
+      return ConversationOutcome::kWorkersLost;
+    default:
+      return ConversationOutcome::kFailure;
+  }
+}
+
 }  // namespace
 
 JobConversation::JobConversation(const ConversationContext& context, const LeasedJob& job,
@@ -178,11 +191,8 @@ std::optional<ConversationEnd> JobConversation::Take(SearchChildProcess& child,
           absl::OkStatus(), std::move(*message.mutable_result())};
     case internal::ChildMessage::kFailure: {
       status = wire::Error(message.failure().reason(), message.failure().message());
-      // It writes to the daemon's disk, and meets a full one first: the job is not at fault.
-      const bool is_storage = message.failure().reason() == v1::ERROR_REASON_STORAGE_UNAVAILABLE;
       if (deadline_sent_) return EndingOf(ConversationOutcome::kDeadline, std::move(status));
-      return EndingOf(is_storage ? ConversationOutcome::kStorage : ConversationOutcome::kFailure,
-                      std::move(status));
+      return EndingOf(OutcomeOf(message.failure().reason()), std::move(status));
     }
     case internal::ChildMessage::MESSAGE_NOT_SET:
       status = Lie("an empty message");

@@ -25,7 +25,8 @@ namespace plait {
 
 // How the conversation with a search child ended.
 enum class ConversationOutcome {
-  // Only kResult and kFailure are the child's own words; all others are what the daemon saw.
+  // Only kResult, kFailure and kWorkersLost are the child's own words; all others are what the
+  // daemon saw.
   kResult,     // `result` is set
   kFailure,    // the child says that the job cannot be done: `status`
   kCancelled,  // the client wants it no more
@@ -33,6 +34,9 @@ enum class ConversationOutcome {
   kStopped,    // the daemon stops
   kLimit,      // the child met a limit: `status`
   kFault,      // the child died or lied: `status` is the evidence
+  // The child says that the job cannot be done, for a task of it that no worker lived through:
+  // `status`.
+  kWorkersLost,
   kStorage,    // the storage failed: `status`
   kLeaseLost,  // another run of the job counts now
 };

@@ -22,6 +22,9 @@
 namespace plait {
 namespace {
 
+// Runs of a job that end with workers lost at its tasks: each has cost kAttemptsMax of them.
+constexpr int kRunsLosingWorkersMax = 2;
+
 // In the park for as long as its conversation goes on. Afterwards a child that was stopped stays
 // so, and is killed when RunJob is done with its output.
 class ParkedChild {
@@ -187,7 +190,12 @@ absl::StatusOr<v1::Job> JobRunner::Finish(const JobSpec& spec, const internal::S
     case ConversationOutcome::kFault:
       context_.metrics.ChildCrashed(absl::IsInvalidArgument(end.status) ? "protocol" : "crash");
       LogWarning("child.crashed", {{"job", job.job.id()}, {"error", end.status.ToString()}});
-      return jobs.ReportFault(job.lease, end.status.message());
+      return jobs.ReportFault(job.lease, {std::string(end.status.message())});
+    case ConversationOutcome::kWorkersLost:
+      LogWarning("job.workers_lost", {{"job", job.job.id()}, {"error", end.status.ToString()}});
+      return jobs.ReportFault(job.lease, {.evidence = std::string(end.status.message()),
+                                          .what = "the job's tasks ended their workers",
+                                          .faults_max = kRunsLosingWorkersMax});
     case ConversationOutcome::kStorage:
       return end.status;
     case ConversationOutcome::kStopped:
@@ -206,7 +214,7 @@ absl::StatusOr<v1::Job> JobRunner::FinishWithResult(const JobSpec& spec,
       StoreArtifacts(context_.stores, job.job, start, result, output);
   // A result without a model, or with one that changes, is the child's fault.
   if (absl::IsInvalidArgument(stored.status())) {
-    return context_.stores.jobs->ReportFault(job.lease, stored.status().message());
+    return context_.stores.jobs->ReportFault(job.lease, {std::string(stored.status().message())});
   }
   // The storage failed: RunJob postpones the job, and a later run makes the result again.
   PLAIT_RETURN_IF_ERROR(stored.status());

@@ -226,30 +226,38 @@ exec {programs.program("plait-worker")} "$@"
     return program
 
 
-def job_on_a_gpu_that_fails(cli, new_daemon, folder, times):
+def job_on_a_gpu_that_fails(cli, new_daemon, folder, times, kind="sticky"):
     """The daemon, and what becomes of a job there."""
     model = folder / "rows.onnx"
     model.write_bytes(rows_model())
     daemon = new_daemon("--workers", "cuda:0", "--worker-program",
-                        failing_worker(folder, "cuLaunchKernel:sticky:3", times)).start()
+                        failing_worker(folder, f"cuLaunchKernel:{kind}:3", times)).start()
     daemon.wait_for_worker()
     return daemon, cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0",
                            "--budget", "60s", "--server", daemon.address, "--json")
 
 
+def exit_codes_of_workers(daemon):
+    return [event["exit_code"] for event in daemon.log_events()
+            if event.get("event") == "worker.ended"]
+
+
 # After such an error a GPU does nothing for the process that met it, but for the next one.
-def test_a_worker_whose_gpu_has_failed_is_started_again(cli, simulated, new_daemon, folder):
-    daemon, finished = job_on_a_gpu_that_fails(cli, new_daemon, folder, times=1)
+@pytest.mark.parametrize("kind, exit_code", [("sticky", "10"), ("lost", "12")])
+def test_a_worker_whose_gpu_has_failed_is_started_again(cli, simulated, new_daemon, folder, kind,
+                                                        exit_code):
+    daemon, finished = job_on_a_gpu_that_fails(cli, new_daemon, folder, times=1, kind=kind)
     report = finished.expect(0).json
     assert report["equivalence"]["verdict"] == "equivalent" and report["speedup"] > 1
-    ends = [event for event in daemon.log_events() if event.get("event") == "worker.ended"]
-    assert [event["exit_code"] for event in ends] == ["10"]
+    assert exit_codes_of_workers(daemon) == [exit_code]
 
 
-def test_a_job_whose_gpu_fails_again_and_again_says_so(cli, simulated, new_daemon, folder):
+def test_a_job_whose_gpu_fails_again_and_again_is_quarantined(cli, simulated, new_daemon, folder):
     daemon, failed = job_on_a_gpu_that_fails(cli, new_daemon, folder, times=99)
-    assert failed.code != 0
+    assert failed.code == 6 and "ended their workers 2 times" in failed.err
     assert 'device "cuda:0" has failed' in failed.err and "ILLEGAL_ADDRESS" in failed.err
+    # Three workers of each run; the last one ends behind the job.
+    assert exit_codes_of_workers(daemon)[:5] == ["10"] * 5
     assert daemon.is_alive()
 
 

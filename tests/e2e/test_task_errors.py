@@ -64,7 +64,6 @@ def fail_every_task(client, worker, request, job_id, code):
     (4, "DEADLINE"),
     (8, "LIMIT_EXCEEDED"),
     (9, "DEVICE_UNAVAILABLE"),  # FAILED_PRECONDITION: another driver or build
-    (10, "CRASHED"),  # ABORTED
     (12, "UNSUPPORTED"),
     (14, "DEVICE_UNAVAILABLE"),
 ])
@@ -76,6 +75,20 @@ def test_a_failed_task_fails_its_job_with_the_reason(daemon, code, reason):
     assert state_of(job) == "FAILED"
     assert job_reason(job) == reason
     assert "conv3: of the test" in job.error.message
+
+
+def test_a_job_that_ends_its_workers_is_run_once_more_and_quarantined(daemon):
+    with daemon.client() as client, daemon.worker_client() as worker:
+        request = idle_worker(worker)
+        job_id = client.submit(client.upload(models.small_model()), search="none").id
+        job = fail_every_task(client, worker, request, job_id, 10)  # ABORTED
+        attempts = client.get(job_id).attempts
+    assert state_of(job) == "QUARANTINED"
+    assert job_reason(job) == "QUARANTINED"
+    assert "ended their workers 2 times" in job.error.message
+    assert [attempt.outcome for attempt in attempts] == ["fault", "fault"]
+    assert all("conv3: of the test (attempt 3, the last one)" in attempt.evidence
+               for attempt in attempts)
 
 
 def test_what_takes_longer_than_a_task_may_is_returned_as_it_is(new_daemon, cli, folder,

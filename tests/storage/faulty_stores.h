@@ -92,8 +92,8 @@ class FaultyJobStore : public JobStore {
     PLAIT_RETURN_IF_ERROR(finish.Next());
     return store_->Finish(lease, end);
   }
-  absl::StatusOr<v1::Job> ReportFault(const JobLease& lease, absl::string_view evidence) override {
-    return store_->ReportFault(lease, evidence);
+  absl::StatusOr<v1::Job> ReportFault(const JobLease& lease, const JobFault& fault) override {
+    return store_->ReportFault(lease, fault);
   }
   absl::StatusOr<v1::Job> Release(const JobLease& lease) override {
     PLAIT_RETURN_IF_ERROR(release.Next());

@@ -82,7 +82,7 @@ TEST_P(JobOperationsTest, EndsInExactlyOneFinalState) {
   EXPECT_TRUE(job->has_end_time());
   const JobEnd failure = Failure(v1::JOB_STATE_FAILED, v1::ERROR_REASON_INTERNAL);
   EXPECT_TRUE(absl::IsAborted(jobs().Finish(leased.lease, failure).status()));
-  EXPECT_TRUE(absl::IsAborted(jobs().ReportFault(leased.lease, "late").status()));
+  EXPECT_TRUE(absl::IsAborted(jobs().ReportFault(leased.lease, {"late"}).status()));
   EXPECT_EQ(jobs().Cancel("alice", "j1")->state(), v1::JOB_STATE_SUCCEEDED);
   EXPECT_EQ(*jobs().RecoverRunningJobs(), 0);
   EXPECT_EQ(jobs().Get("alice", "j1")->SerializeAsString(), job->SerializeAsString());
@@ -120,7 +120,7 @@ TEST_P(JobOperationsTest, RefusesTheHolderOfAnOldAttempt) {
   EXPECT_TRUE(absl::IsAborted(status));
   EXPECT_EQ(wire::ReasonOf(status), v1::ERROR_REASON_STALE_ATTEMPT);
   EXPECT_TRUE(absl::IsAborted(jobs().Heartbeat(old.lease, absl::Seconds(1)).status()));
-  EXPECT_TRUE(absl::IsAborted(jobs().ReportFault(old.lease, "").status()));
+  EXPECT_TRUE(absl::IsAborted(jobs().ReportFault(old.lease, {""}).status()));
   EXPECT_TRUE(absl::IsAborted(jobs().Release(old.lease).status()));
   EXPECT_TRUE(jobs().AppendEvent(old.lease, EventOf(v1::EVENT_TYPE_PHASE, "stale")).ok());
   ASSERT_TRUE(jobs().Finish(present.lease, Success()).ok());
@@ -133,7 +133,7 @@ TEST_P(JobOperationsTest, QuarantinesAJobAfterThreeFaultsWithEvidence) {
   for (int fault = 1; fault <= 3; ++fault) {
     EXPECT_EQ(jobs().Get("alice", "j1")->state(), v1::JOB_STATE_QUEUED);
     const std::string evidence = absl::StrCat("signal 11 in attempt ", fault);
-    ASSERT_TRUE(jobs().ReportFault(Acquired().lease, evidence).ok());
+    ASSERT_TRUE(jobs().ReportFault(Acquired().lease, {evidence}).ok());
   }
   const absl::StatusOr<v1::Job> job = jobs().Get("alice", "j1");
   EXPECT_EQ(job->state(), v1::JOB_STATE_QUARANTINED);
@@ -147,7 +147,7 @@ TEST_P(JobOperationsTest, QuarantinesAJobAfterThreeFaultsWithEvidence) {
 
 TEST_P(JobOperationsTest, KeepsTheEndOfLongEvidenceAndMakesItText) {
   const std::string evidence = absl::StrCat(std::string(200'000, 'x'), "\xff the end");
-  ASSERT_TRUE(jobs().ReportFault(Running("j1").lease, evidence).ok());
+  ASSERT_TRUE(jobs().ReportFault(Running("j1").lease, {evidence}).ok());
   const std::string kept = (*jobs().Attempts("alice", "j1"))[0].evidence();
   EXPECT_EQ(kept.size(), static_cast<size_t>(kEvidenceBytesMax));
   EXPECT_EQ(kept.substr(kept.size() - 9), "? the end");
@@ -236,7 +236,7 @@ TEST_P(JobOperationsTest, DoesNotRunACancelledJobAgain) {
   EXPECT_EQ(jobs().Get("alice", "dying")->state(), v1::JOB_STATE_CANCELLED);
   const LeasedJob faulty = Running("faulty");
   ASSERT_TRUE(jobs().Cancel("alice", "faulty").ok());
-  EXPECT_EQ(jobs().ReportFault(faulty.lease, "crash")->state(), v1::JOB_STATE_CANCELLED);
+  EXPECT_EQ(jobs().ReportFault(faulty.lease, {"crash"})->state(), v1::JOB_STATE_CANCELLED);
 }
 
 TEST_P(JobOperationsTest, LetsAResultWinOverALateCancellation) {
