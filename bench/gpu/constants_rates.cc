@@ -6,7 +6,7 @@
 
 #include "bench/gpu/constants.h"
 #include "bench/gpu/device_operands.h"
-#include "bench/gpu/nvml.h"
+#include "gpu_worker/backends/cuda/driver/nvml.h"
 
 namespace plait::cuda {
 namespace {

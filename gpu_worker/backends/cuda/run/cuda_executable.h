@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu_worker/backends/cuda/driver/clock_watch.h"
 #include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 #include "gpu_worker/backends/cuda/driver/staging.h"
@@ -22,6 +23,7 @@ struct DeviceParts {
   Stream stream;  // everything runs on it
   Staging* staging;
   Implementations* implementations;
+  ClockWatch* clock;
   bool is_simulated = false;
   int multiprocessors = 1;
   // What a graph of one kernel takes, between two events, beyond what that kernel takes in a graph
@@ -59,7 +61,8 @@ class CudaExecutable : public Executable {
   absl::Status RunObserved(absl::Span<const Tensor> inputs, absl::Span<const int> steps,
                            StepObserver observe) override;
   // Runs back to back between two events, so many that a span takes some milliseconds, and its
-  // time divided by their number; the first one after EvictCaches() is a single run.
+  // time divided by their number; the first one after EvictCaches() is a single run. Spans in which
+  // the clock moved are taken again, and that is told on standard error (ClockWatch).
   absl::StatusOr<std::vector<double>> Time(int repeats) override;
   absl::StatusOr<std::vector<double>> TimeSteps() override;
   absl::Status SetInputs(absl::Span<const Tensor> inputs) override;
@@ -123,10 +126,13 @@ class CudaExecutable : public Executable {
   bool is_lone_kernel() const {
     return given_.steps.size() == 1 && segments_.size() == 1 && segments_[0].graph.has_value();
   }
+  absl::StatusOr<std::vector<double>> TimeSamples(int repeats);
   absl::Status BuildLoneChain(int count);
   absl::StatusOr<double> TimeLoneKernel(bool is_cold);
-  // What `count` runs take between two events, in microseconds.
-  absl::StatusOr<double> TimeSpan(int count, absl::FunctionRef<absl::Status()> run);
+  // What `count` runs take between two events, in microseconds, while the clock stands still; cold:
+  // behind EvictCaches().
+  absl::StatusOr<double> TimeSpan(int count, absl::FunctionRef<absl::Status()> run,
+                                  bool is_cold = false);
 
   const plait::Graph graph_;
   const Plan given_;

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cuda/driver/dynamic_library.h"
 #include "gpu_worker/backends/cuda/driver/kernel_libraries.h"
+#include "gpu_worker/backends/cuda/driver/nvml.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/run/cuda_executable.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
@@ -28,6 +29,17 @@ constexpr size_t kStagingBytes = size_t{8} << 20;
 // What is written to leave nothing else in the second cache: it, some times over.
 constexpr int64_t kEvictedBytesMin = int64_t{192} << 20;
 
+// Null where nobody can read it.
+ClockReader ClockOf(const DeviceFacts& facts) {
+  const Result<Nvml> nvml = Nvml::Open(facts.pci_bus_id);
+  if (!nvml.ok()) return nullptr;
+  return [nvml = nvml.value()]() -> Result<ClockReading> {
+    const Result<Nvml::Reading> reading = nvml.Read();
+    if (!reading.ok()) return reading.error();
+    return ClockReading{reading.value().sm_mhz, reading.value().clock_limits};
+  };
+}
+
 class CudaExecutor : public Executor {
  public:
   // `kernel_cache` may be null.
@@ -38,7 +50,8 @@ class CudaExecutor : public Executor {
         device_(std::move(device)),
         has_libraries_(has_libraries),
         kernel_cache_(std::move(kernel_cache)),
-        kernel_libraries_(runtime_.get()) {}
+        kernel_libraries_(runtime_.get()),
+        clock_(runtime_->TakesPtx() ? nullptr : ClockOf(facts_)) {}
 
   // What a device needs before anything is loaded on it.
   absl::Status Prepare() {
@@ -50,8 +63,8 @@ class CudaExecutor : public Executor {
     cuda_device_ = PresentDevice(runtime_.get(), facts_, described);
     cuda_device_.kernel_cache = kernel_cache_.get();
     cuda_device_.kernel_libraries = &kernel_libraries_;
-    implementations_ =
-        std::make_unique<Implementations>(cuda_device_, has_libraries_, stream, staging_.get());
+    implementations_ = std::make_unique<Implementations>(cuda_device_, has_libraries_, stream,
+                                                         staging_.get(), &clock_);
     if (is_simulated()) return absl::OkStatus();
     PLAIT_ASSIGN_OR_RETURN(
         graph_start_us_,
@@ -76,6 +89,7 @@ class CudaExecutor : public Executor {
                       .stream = stream_.get(),
                       .staging = staging_.get(),
                       .implementations = implementations_.get(),
+                      .clock = &clock_,
                       .is_simulated = is_simulated(),
                       .multiprocessors = facts_.multiprocessors,
                       .graph_start_us = graph_start_us_};
@@ -113,6 +127,7 @@ class CudaExecutor : public Executor {
   const bool has_libraries_;
   const std::unique_ptr<KernelCache> kernel_cache_;
   KernelLibraries kernel_libraries_;
+  ClockWatch clock_;
   CudaDevice cuda_device_;
   OwnedMemory evicting_;
   OwnedStream stream_;

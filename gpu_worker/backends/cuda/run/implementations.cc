@@ -100,7 +100,7 @@ absl::StatusOr<Implementations::Chosen> Implementations::Choose(const StepProble
   if (candidates.size() > 1) {
     PLAIT_ASSIGN_OR_RETURN(choice, ToStatusOr(ChooseCandidates(candidates, step, prepared.trial,
                                                                {device_.runtime, stream_, staging_,
-                                                                device_.multiprocessors})));
+                                                                device_.multiprocessors, clock_})));
   }
   Chosen chosen;
   chosen.fastest = std::move(candidates[choice.fastest]);

@@ -22,9 +22,15 @@ namespace plait::cuda {
 // be prepared, and nothing is timed. Remembers its choices. Not thread-safe.
 class Implementations {
  public:
-  // `device`, its runtime, `stream` and `staging` outlive it. `has_libraries`: see AskSources.
-  Implementations(const CudaDevice& device, bool has_libraries, Stream stream, Staging* staging)
-      : device_(device), has_libraries_(has_libraries), stream_(stream), staging_(staging) {}
+  // `device`, its runtime, `stream`, `staging` and `clock` outlive it. `has_libraries`: see
+  // AskSources.
+  Implementations(const CudaDevice& device, bool has_libraries, Stream stream, Staging* staging,
+                  ClockWatch* clock)
+      : device_(device),
+        has_libraries_(has_libraries),
+        stream_(stream),
+        staging_(staging),
+        clock_(clock) {}
 
   // A prepared candidate for the step, which may be launched with any operands that are aligned as
   // the step says. REQUIRES: the step is a launch.
@@ -72,6 +78,7 @@ class Implementations {
   const bool has_libraries_;
   const Stream stream_;
   Staging* const staging_;
+  ClockWatch* const clock_;
   std::vector<Choice> choices_;
 };
 

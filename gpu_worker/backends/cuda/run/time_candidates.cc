@@ -183,8 +183,11 @@ Status Capture(const Bench& bench, Contender* contender, int launches, const Tim
 
 // What one launch takes in its graph.
 Result<double> LaunchUs(const Contender& contender, const TimingDevice& device) {
-  const Result<double> span =
-      SpanUs(device.runtime, device.stream, [&] { return contender.chain->Launch(device.stream); });
+  const auto time = [&] {
+    return SpanUs(device.runtime, device.stream,
+                  [&] { return contender.chain->Launch(device.stream); });
+  };
+  const Result<double> span = device.clock == nullptr ? time() : device.clock->TimeSteady(time);
   if (!span.ok()) return span.error();
   return span.value() / contender.launches;
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "gpu_worker/backends/cuda/driver/clock_watch.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 #include "gpu_worker/backends/cuda/driver/staging.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
@@ -18,6 +19,7 @@ struct TimingDevice {
   Stream stream;
   Staging* staging;
   int multiprocessors;
+  ClockWatch* clock = nullptr;  // null: nobody looks at it
 };
 
 // What a problem's candidates are tried on: seeded operands, and what they should give in some

@@ -202,7 +202,9 @@ class UnhealthyRuntime : public DriverRuntime {
 TEST_F(TimeCandidatesTest, WhatAnIllDeviceCouldNotPrepareIsAskedForAgain) {
   UnhealthyRuntime runtime(0, &driver_.library());
   const CudaDevice device = {.present = true, .runtime = &runtime};
-  Implementations implementations(device, /*has_libraries=*/false, stream_.get(), staging_.get());
+  ClockWatch clock(nullptr);
+  Implementations implementations(device, /*has_libraries=*/false, stream_.get(), staging_.get(),
+                                  &clock);
   implementations.Anticipate({step_, step_}, {});
   runtime.is_healthy = true;
   // The simulated driver refuses cubins, which is known only to who has tried.

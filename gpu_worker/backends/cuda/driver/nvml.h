@@ -15,6 +15,8 @@ class Nvml {
     unsigned memory_mhz = 0;
     unsigned power_mw = 0;
     unsigned temperature_c = 0;
+    // Bits of nvmlClocksEventReasons: what keeps the clock below its highest. 1: nothing runs.
+    unsigned long long clock_limits = 0;
   };
 
   // `pci_bus_id`: of the device, as CUDA names it (DeviceFacts). Errors: kUnavailable without
@@ -31,6 +33,7 @@ class Nvml {
   int (*clock_)(Handle, unsigned, unsigned*) = nullptr;
   int (*power_)(Handle, unsigned*) = nullptr;
   int (*temperature_)(Handle, unsigned, unsigned*) = nullptr;
+  int (*clock_limits_)(Handle, unsigned long long*) = nullptr;
 };
 
 }  // namespace plait::cuda

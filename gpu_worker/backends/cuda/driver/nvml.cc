@@ -1,4 +1,4 @@
-#include "bench/gpu/nvml.h"
+#include "gpu_worker/backends/cuda/driver/nvml.h"
 
 #include <string>
 
@@ -21,6 +21,13 @@ Result<Nvml> Nvml::Open(const std::string& pci_bus_id) {
   const auto power = library.value().Symbol<int(Handle, unsigned*)>("nvmlDeviceGetPowerUsage");
   const auto temperature =
       library.value().Symbol<int(Handle, unsigned, unsigned*)>("nvmlDeviceGetTemperature");
+  auto limits = library.value().Symbol<int(Handle, unsigned long long*)>(
+      "nvmlDeviceGetCurrentClocksEventReasons");
+  if (!limits.ok()) {
+    // As drivers before 535 call it.
+    limits = library.value().Symbol<int(Handle, unsigned long long*)>(
+        "nvmlDeviceGetCurrentClocksThrottleReasons");
+  }
   if (!init.ok()) return init.error();
   if (!find.ok()) return find.error();
   if (!clock.ok()) return clock.error();
@@ -35,6 +42,7 @@ Result<Nvml> Nvml::Open(const std::string& pci_bus_id) {
   nvml.clock_ = clock.value();
   if (power.ok()) nvml.power_ = power.value();
   if (temperature.ok()) nvml.temperature_ = temperature.value();
+  if (limits.ok()) nvml.clock_limits_ = limits.value();
   return nvml;
 }
 
@@ -48,6 +56,9 @@ Result<Nvml::Reading> Nvml::Read() const {
   if (temperature_ != nullptr &&
       temperature_(device_, kTemperatureGpu, &reading.temperature_c) != 0) {
     reading.temperature_c = 0;
+  }
+  if (clock_limits_ != nullptr && clock_limits_(device_, &reading.clock_limits) != 0) {
+    reading.clock_limits = 0;
   }
   return reading;
 }

@@ -1,0 +1,74 @@
+#include "gpu_worker/backends/cuda/driver/clock_watch.h"
+
+#include <algorithm>
+
+namespace plait::cuda {
+namespace {
+
+// 3 %: less is a step of a clock, as for the yardsticks of processors.
+constexpr double kClockDriftMax = 0.03;
+// A GPU that was idle is at its clock behind the first; more is a GPU that does not keep one.
+constexpr int kSpansMax = 3;
+
+// Of nvml.h, which the toolkit need not have.
+struct ClockLimit {
+  unsigned long long bits;
+  const char* name;
+};
+constexpr ClockLimit kClockLimits[] = {
+    {0x1, "nothing runs"},           {0x2, "clocks set by an application"},
+    {0x4 | 0x80, "power"},           {0x8, "hardware"},
+    {0x20 | 0x40, "heat"},           {0x10, "a group of GPUs"},
+    {0x100, "clocks of the display"}};
+
+}  // namespace
+
+std::string ClockLimitNames(unsigned long long limits) {
+  std::string names;
+  for (const ClockLimit& limit : kClockLimits) {
+    if ((limits & limit.bits) == 0) continue;
+    if (!names.empty()) names += ", ";
+    names += limit.name;
+  }
+  return names.empty() ? "nothing known" : names;
+}
+
+Result<double> ClockWatch::TimeSteady(const std::function<Result<double>()>& span) {
+  if (read_ == nullptr) return span();
+  Result<ClockReading> before = read_();
+  for (int taken = 1;; ++taken) {
+    Result<double> us = span();
+    if (!us.ok()) return us;
+    ++spans_;
+    Result<ClockReading> after = read_();
+    if (!Notes(before, after) || taken == kSpansMax) return us;
+    ++dropped_;
+    before = std::move(after);
+  }
+}
+
+bool ClockWatch::Notes(const Result<ClockReading>& before, const Result<ClockReading>& after) {
+  if (!before.ok() || !after.ok()) return false;
+  for (const ClockReading& reading : {before.value(), after.value()}) {
+    least_mhz_ = least_mhz_ == 0 ? reading.sm_mhz : std::min(least_mhz_, reading.sm_mhz);
+    most_mhz_ = std::max(most_mhz_, reading.sm_mhz);
+    limits_ |= reading.limits;
+  }
+  const double from = before.value().sm_mhz, to = after.value().sm_mhz;
+  return std::max(from, to) > (1 + kClockDriftMax) * std::min(from, to);
+}
+
+std::string ClockWatch::TakeNotes() {
+  std::string notes;
+  if (dropped_ > 0) {
+    notes = "of " + std::to_string(spans_) + " spans " + std::to_string(dropped_) +
+            " were dropped, since the clock moved: " + std::to_string(least_mhz_) + " to " +
+            std::to_string(most_mhz_) + " MHz, limited by " + ClockLimitNames(limits_);
+  }
+  spans_ = dropped_ = 0;
+  least_mhz_ = most_mhz_ = 0;
+  limits_ = 0;
+  return notes;
+}
+
+}  // namespace plait::cuda
