@@ -15,6 +15,8 @@ namespace {
 // 8: where a step that does nothing is behind more operations than that, a node that joins them is
 // cheaper than an edge from each of them to each that comes behind it.
 constexpr size_t kJoinedMax = 8;
+// One above the others'.
+constexpr int kLongestPathPriority = -1;
 
 // One graph in the making. Its steps are those from `first` on.
 class GraphOfSteps {
@@ -34,6 +36,7 @@ class GraphOfSteps {
       PLAIT_ASSIGN_OR_RETURN(const int operation, AddOperation(step, launch));
       for (const Before& one : before) {
         PLAIT_RETURN_IF_ERROR(ToStatus(builder_.AddEdge(one.operation, operation, one.reason)));
+        before_.back().push_back(one.operation);
       }
       ends = {operation};
     }
@@ -51,7 +54,10 @@ class GraphOfSteps {
   // Steps that do nothing make no graph.
   bool has_operations() const { return has_operations_; }
 
-  absl::StatusOr<ExecutableGraph> Build() const { return ToStatusOr(builder_.Build()); }
+  absl::StatusOr<ExecutableGraph> Build() {
+    if (plan_.streams > 1) PrioritizeLongestPaths();
+    return ToStatusOr(builder_.Build());
+  }
 
  private:
   // An operation that ends before a step begins, and why.
@@ -71,6 +77,7 @@ class GraphOfSteps {
         ToStatusOr(builder_.AddOperation(
             absl::StrCat("step ", step, " ", plan_.steps[step].kernel.family), enqueue)));
     if (launch.waits_by_itself) builder_.LetBeginEarly(operation);
+    before_.emplace_back();
     return operation;
   }
 
@@ -92,12 +99,35 @@ class GraphOfSteps {
     return before;
   }
 
+  // Where kernels of several paths could be taken, those of the longest ones are: by the number of
+  // operations, since a plan knows no times.
+  void PrioritizeLongestPaths() {
+    const int count = static_cast<int>(before_.size());
+    std::vector<int> ahead(count, 1), behind(count, 1);
+    for (int operation = 0; operation < count; ++operation) {
+      for (const int earlier : before_[operation]) {
+        ahead[operation] = std::max(ahead[operation], ahead[earlier] + 1);
+      }
+    }
+    for (int operation = count; operation-- > 0;) {
+      for (const int earlier : before_[operation]) {
+        behind[earlier] = std::max(behind[earlier], behind[operation] + 1);
+      }
+    }
+    const int longest = count == 0 ? 0 : *std::max_element(ahead.begin(), ahead.end());
+    for (int operation = 0; operation < count; ++operation) {
+      if (ahead[operation] + behind[operation] - 1 < longest) continue;
+      builder_.SetPriority(operation, kLongestPathPriority);
+    }
+  }
+
   FlatGraphBuilder builder_;
   const Plan& plan_;
   const std::vector<StepProblem>& work_;
   const int first_;
   bool has_operations_ = false;
-  std::vector<std::vector<int>> ends_;  // by step: the operations that have ended when it has
+  std::vector<std::vector<int>> before_;  // by operation: earlier ones, as they are numbered
+  std::vector<std::vector<int>> ends_;    // by step: the operations that have ended when it has
   std::vector<int> last_of_stream_;
   int last_alone_ = -1;
   std::vector<int> since_alone_;  // the last that ran alone, and all behind it
