@@ -1,5 +1,7 @@
 """One MeasureModelsTask: who is loaded, who takes which turn, and what is said of each."""
 
+from __future__ import annotations
+
 import dataclasses
 import math
 import statistics

@@ -86,8 +86,11 @@ class Session:
 
         fields, runs = self._ask({"command": "outputs", "set": index})
         try:
+            described = fields["outputs"]
+            if len(described) != len(runs):
+                raise ValueError(f"{len(described)} outputs with the values of {len(runs)}")
             return [numpy.frombuffer(run, dtype).reshape(dims)
-                    for (dtype, dims), run in zip(fields["outputs"], runs, strict=True)]
+                    for (dtype, dims), run in zip(described, runs)]
         except (ValueError, TypeError, KeyError) as error:
             raise Failed("its process answered nonsense") from error
 
