@@ -1,6 +1,5 @@
 """Fixtures of the end-to-end tests: a daemon of one's own, the CLI, models as files."""
 
-import os
 import pathlib
 import shutil
 import sys
@@ -15,19 +14,11 @@ import models  # noqa: E402
 import programs  # noqa: E402
 from daemon import Daemon  # noqa: E402
 
-IS_LONG = os.environ.get("PLAIT_LONG") == "1"
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "long: takes minutes; runs with PLAIT_LONG=1 only")
-
 
 def pytest_collection_modifyitems(items):
     missing = programs.missing_programs()
-    for item in items:
-        if "long" in item.keywords and not IS_LONG:
-            item.add_marker(pytest.mark.skip(reason="long: set PLAIT_LONG=1"))
-        assert not missing, f"{missing} are not in {programs.BUILD} (build, or set PLAIT_BUILD)"
+    assert not items or not missing, (
+        f"{missing} are not in {programs.BUILD} (build, or set PLAIT_BUILD)")
 
 
 @pytest.fixture

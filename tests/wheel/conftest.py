@@ -1,6 +1,5 @@
 """The wheel, made once, and a virtual environment with nothing but it and numpy."""
 
-import os
 import pathlib
 import re
 
@@ -10,12 +9,6 @@ from wheels import programs
 
 import models
 
-IS_LONG = os.environ.get("PLAIT_LONG") == "1"
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "long: takes minutes; runs with PLAIT_LONG=1 only")
-
 
 def pytest_collection_modifyitems(items):
     cache = (programs.BUILD / "CMakeCache.txt").read_text()
@@ -24,8 +17,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.parent != folder:  # all tests of a run come by here
             continue
-        if "long" in item.keywords and not IS_LONG:
-            item.add_marker(pytest.mark.skip(reason="long: set PLAIT_LONG=1"))
         if is_sanitized:
             item.add_marker(pytest.mark.skip(reason="nobody packs a sanitizer"))
 
