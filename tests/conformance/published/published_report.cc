@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "tests/files/source_path.h"
 
@@ -55,6 +56,17 @@ std::map<std::string, std::string> ReadKnownFailures(const std::string& path) {
   return known;
 }
 
+void WriteAllCases(const PublishedReport& report) {
+  const char* const folder = std::getenv("PLAIT_PUBLISHED_RESULTS");
+  if (folder == nullptr) return;
+  const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  const std::string name = absl::StrCat(test.test_suite_name(), ".", test.name(), ".txt");
+  std::ofstream file(absl::StrCat(folder, "/", absl::StrReplaceAll(name, {{"/", "_"}})));
+  file << report.AllCases();
+  file.close();
+  EXPECT_TRUE(file) << "nothing can be written to " << folder;
+}
+
 }  // namespace
 
 std::string DifferenceOf(const std::vector<Tensor>& expected, const std::vector<Tensor>& got) {
@@ -95,10 +107,12 @@ PublishedReport RunPublishedCases(const std::vector<PublishedCase>& cases, const
                                                 : std::string(outputs.status().message());
     if (difference.empty()) {
       ++report.passed;
+      report.passes.push_back(published.name);
     } else {
       report.failures[published.name] = difference;
     }
   }
+  WriteAllCases(report);
   return report;
 }
 
@@ -111,6 +125,18 @@ std::string PublishedReport::ToString() const {
   for (const auto& [name, reason] : skips) ++reasons[reason];
   for (const auto& [reason, count] : reasons) {
     absl::StrAppend(&text, "not applicable (", count, "): ", reason, "\n");
+  }
+  return text;
+}
+
+std::string PublishedReport::AllCases() const {
+  std::string text;
+  for (const std::string& name : passes) absl::StrAppend(&text, "passed ", name, "\n");
+  for (const auto& [name, reason] : failures) {
+    absl::StrAppend(&text, "failed ", name, " ", reason, "\n");
+  }
+  for (const auto& [name, reason] : skips) {
+    absl::StrAppend(&text, "skipped ", name, " ", reason, "\n");
   }
   return text;
 }

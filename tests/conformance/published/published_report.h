@@ -15,12 +15,16 @@ struct PublishedReport {
   int total = 0;
   int applicable = 0;
   int passed = 0;
+  std::vector<std::string> passes;
   // By case: what went wrong, and why a case is not applicable.
   std::map<std::string, std::string> failures;
   std::map<std::string, std::string> skips;
 
   // Counts, every failure, and every reason for skipping with its number of cases.
   std::string ToString() const;
+
+  // A line for each case: "passed NAME", "failed NAME REASON" or "skipped NAME REASON".
+  std::string AllCases() const;
 };
 
 // The outputs of a case under test; Unimplemented counts as not applicable.
@@ -28,6 +32,8 @@ using CaseRunner = std::function<absl::StatusOr<std::vector<Tensor>>(const Loade
 
 using CaseLoader = std::function<absl::StatusOr<LoadedCase>(const PublishedCase& published)>;
 
+// Writes AllCases() as well, to a file with the running test's name in the folder that
+// PLAIT_PUBLISHED_RESULTS names; nowhere without it.
 PublishedReport RunPublishedCases(const std::vector<PublishedCase>& cases, const CaseRunner& run,
                                   const CaseLoader& load = LoadPublishedCase);
 

@@ -1,4 +1,5 @@
-"""Writes the node cases that the installed onnx package brings, in the layout of libonnx-testdata.
+"""Writes the node cases that the installed onnx package brings, in the layout of libonnx-testdata,
+and the names of those whose values are no tensors to no_tensors.txt.
 
     python write_cases.py FOLDER
 """
@@ -47,8 +48,12 @@ def write_cases(root):
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
         cases = collect_testcases(None)
-    return sum(write_case(pathlib.Path(root) / "node" / case.name, case) for case in cases
-               if case.model is not None)
+    names = {True: [], False: []}
+    for case in cases:
+        if case.model is not None:
+            names[write_case(pathlib.Path(root) / "node" / case.name, case)].append(case.name)
+    (pathlib.Path(root) / "no_tensors.txt").write_text("\n".join(names[False]))
+    return len(names[True])
 
 
 if __name__ == "__main__":
