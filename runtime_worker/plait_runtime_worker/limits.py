@@ -26,13 +26,15 @@ def apply(memory_bytes, cpu_seconds):
     """Address space, processor time, no files to write and few to open; no rights are gained."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     limits = {
-        resource.RLIMIT_AS: memory_bytes,
-        resource.RLIMIT_CPU: cpu_seconds,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_NOFILE: FILES_MAX,
-        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_AS: (memory_bytes, memory_bytes),
+        # SIGXCPU, by which a parent knows this limit, and a second later SIGKILL.
+        resource.RLIMIT_CPU: (cpu_seconds, cpu_seconds + 1),
+        resource.RLIMIT_FSIZE: (0, 0),
+        resource.RLIMIT_NOFILE: (FILES_MAX, FILES_MAX),
+        resource.RLIMIT_CORE: (0, 0),
     }
-    for limit, value in limits.items():
+    for limit, values in limits.items():
         hard = resource.getrlimit(limit)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (value, value))
+        if hard != resource.RLIM_INFINITY:
+            values = tuple(min(value, hard) for value in values)
+        resource.setrlimit(limit, values)

@@ -15,8 +15,10 @@ from plait_runtime_worker import frames
 NUMPY_TYPES = {1: "<f4", 2: "|u1", 3: "|i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 9: "|b1",
                10: "<f2", 11: "<f8", 12: "<u4", 13: "<u8"}
 PACKAGE_FOLDER = pathlib.Path(__file__).resolve().parents[1]
-# The last words of a process that has died.
+# The last words of a process that has died, and how long they are waited for: a process that it
+# has started may hold the other end.
 WORDS_BYTES_MAX = 2000
+WORDS_SECONDS_MAX = 1
 # An answer holds the outputs of one run.
 ANSWER_BYTES_MAX = 4 << 30
 
@@ -29,6 +31,27 @@ class Overdue(Exception):
     """The task's time is over."""
 
 
+class Words:
+    """The end of what a process says on its stderr. A pipe, since it may not write to files."""
+
+    def __init__(self, pipe):
+        self.last = b""
+        self.pipe = pipe
+        self.thread = threading.Thread(target=self._read, daemon=True)
+        self.thread.start()
+
+    def _read(self):
+        with self.pipe:
+            while data := self.pipe.read(WORDS_BYTES_MAX):
+                self.last = (self.last + data)[-WORDS_BYTES_MAX:]
+
+    def last_line(self):
+        """The last line that is not empty, when the process has died."""
+        self.thread.join(WORDS_SECONDS_MAX)
+        lines = self.last.decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
 class Session:
     """Use as a context manager: the process ends with the block. Methods raise Failed or Overdue,
     and then the session is of no use any more. `ends_at` is when the task's time is over."""
@@ -38,14 +61,14 @@ class Session:
         self.folder = tempfile.TemporaryDirectory(prefix="plait-runtime-")
         # Empty, and not to be written to: what a model might name beside itself is not there.
         os.chmod(self.folder.name, 0o500)
-        self.words = tempfile.TemporaryFile()
         command = [sys.executable, "-s", "-m", "plait_runtime_worker.session_child",
                    str(os.getpid()), str(settings.memory_bytes), str(settings.cpu_seconds)]
         environment = {"PYTHONPATH": os.pathsep.join([str(PACKAGE_FOLDER)] + settings.paths),
                        "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.words, bufsize=0,
-            cwd=self.folder.name, env=environment, start_new_session=True)
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            bufsize=0, cwd=self.folder.name, env=environment, start_new_session=True)
+        self.words = Words(self.process.stderr)
         self.reader = frames.Reader(self.process.stdout)
         try:
             self._ask({"command": "start", "runtime": settings.runtime,
@@ -66,7 +89,6 @@ class Session:
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
-        self.words.close()
         self.folder.cleanup()
 
     def give(self, model, sets):
@@ -128,10 +150,8 @@ class Session:
         except subprocess.TimeoutExpired:
             self.process.kill()
             return "its process broke off"
-        self.words.seek(0)
-        words = self.words.read()[-WORDS_BYTES_MAX:].decode(errors="replace").split("\n")
-        last = next((line for line in reversed(words) if line.strip()), "")
+        last = self.words.last_line()
         if code == -signal.SIGXCPU:
             return "the runtime needs more processor time than it may use"
         how = (f"crashed ({signal.Signals(-code).name})" if code < 0 else f"exited with {code}")
-        return f"the runtime {how}" + (f": {last.strip()}" if last else "")
+        return f"the runtime {how}" + (f": {last}" if last else "")
