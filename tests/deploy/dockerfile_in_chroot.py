@@ -2,13 +2,15 @@
 """Executes the Dockerfile without a container engine: each stage in a clean Debian root.
 
 Reads the Dockerfile's own steps, so that what passes here is what `docker build` would run. At the
-end it starts the image's entry point in the last stage's root and asks the CLI there for its
-devices, from a second network namespace, as from the other side of a published port; and it starts
-the entry point of the GPU's worker, without a driver and on the simulated one of `build/`. Needs
-root, mmdebstrap, a Debian mirror and PyPI. The build stages take as long as two builds.
+end it starts the image's entry point in the last stage's root, without TLS and with it, and asks
+the CLI there for its devices, from a second network namespace, as from the other side of a
+published port; and it starts the entry point of the GPU's worker, without a driver and on the
+simulated one of `build/`. Needs root, mmdebstrap, openssl, a Debian mirror and PyPI. The build
+stages take as long as two builds.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -25,6 +27,7 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
 import networks  # noqa: E402 (found through the line above)
 import processes  # noqa: E402
+from authority import Authority  # noqa: E402
 from programs import BUILD  # noqa: E402
 
 SUITE_OF_IMAGE = {"debian:bookworm-slim": "bookworm"}
@@ -180,18 +183,22 @@ def check_refuses(stage, root):
     assert "tls_cert" in refused.stderr and "--insecure-any-address" in refused.stderr, refused
 
 
-def check_answers(stage, root):
-    """Starts the entry point as `docker run -p` would, and asks it from another network."""
+@contextlib.contextmanager
+def serving(stage, root, *options):
+    """The entry point as `docker run -p IMAGE OPTION...` would start it; it ends at SIGTERM. Yields
+    what asks it for its devices, from another network: options of `plait` to its exit code."""
     words = json.loads(stage.last("ENTRYPOINT")) + [
-        "--insecure-any-address", "--listen", f"0.0.0.0:{PORT}", "--metrics-listen", "127.0.0.1:0"]
+        *options, "--listen", f"0.0.0.0:{PORT}", "--metrics-listen", "127.0.0.1:0"]
     daemon = subprocess.Popen(root.command(words), env=root.environment, stdout=subprocess.PIPE)
     try:
         assert json.loads(daemon.stdout.readline())["event"] == "listening"
-        root.run(["plait-worker", "--check", "--device", "cpu"])
         with networks.second_network() as network:
-            server = f"{networks.HOST}:{PORT}"
-            ask = root.command(["plait", "devices", "--server", server, "--insecure", "--json"])
-            subprocess.run(networks.command_in(network, ask), env=root.environment, check=True)
+            def ask(*client):
+                words = ["plait", "devices", "--server", f"{networks.HOST}:{PORT}", "--json"]
+                inside = networks.command_in(network, root.command([*words, *client]))
+                return subprocess.run(inside, env=root.environment, check=False).returncode
+
+            yield ask
         # It is process 1 of its namespace, as in a container, where signals need a handler.
         (entry_point,) = processes.children(daemon.pid)
         os.kill(entry_point, signal.SIGTERM)
@@ -200,6 +207,30 @@ def check_answers(stage, root):
     finally:
         daemon.kill()
         daemon.wait(60)
+
+
+def check_answers(stage, root):
+    with serving(stage, root, "--insecure-any-address") as ask:
+        root.run(["plait-worker", "--check", "--device", "cpu"])
+        assert ask("--insecure") == 0
+
+
+def check_answers_with_tls(stage, root):
+    """With a certificate and key in a folder that is mounted, as docs/operations.md shows it."""
+    folder = root.inside("/tls")
+    folder.mkdir()
+    ours = Authority(folder, "ours")
+    ours.sign("server", hosts=f"IP:{networks.HOST}")
+    options = ["--tls-cert", "/tls/server.pem", "--tls-key", "/tls/server.key"]
+    words = json.loads(stage.last("ENTRYPOINT")) + options
+    refused = subprocess.run(root.command(words), env=root.environment, capture_output=True,
+                             text=True, timeout=60, check=False)
+    assert refused.returncode == 2 and "/tls/server.key" in refused.stderr, refused
+    subprocess.run(["chroot", root.path, "chown", root.user, "/tls/server.key"], check=True)
+    with serving(stage, root, *options) as ask:
+        assert ask("--tls-ca", "/tls/ours.pem") == 0
+        # Neither somebody who does not trust it, nor without TLS.
+        assert ask() == 9 and ask("--insecure") == 9
 
 
 def check_gpu_worker(stage, root):
@@ -245,6 +276,7 @@ def main():
         image = list(stages)[-1]
         check_refuses(stages[image], roots[image])
         check_answers(stages[image], roots[image])
+        check_answers_with_tls(stages[image], roots[image])
         check_gpu_worker(stages["worker-cuda"], roots["worker-cuda"])
     finally:
         if not arguments.keep:

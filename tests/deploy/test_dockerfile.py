@@ -14,7 +14,7 @@ import dockerfile_in_chroot as dockerfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STAGES = dockerfile.parse((ROOT / "Dockerfile").read_text())
-can_run = os.geteuid() == 0 and shutil.which("mmdebstrap")
+can_run = os.geteuid() == 0 and shutil.which("mmdebstrap") and shutil.which("openssl")
 
 
 def test_the_images_are_known():
@@ -70,7 +70,7 @@ def test_continued_lines_are_one_step():
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not can_run, reason="needs root and mmdebstrap")
+@pytest.mark.skipif(not can_run, reason="needs root, mmdebstrap and openssl")
 def test_every_step_runs_in_a_clean_root_and_the_daemon_answers():
     script = ROOT / "tests" / "deploy" / "dockerfile_in_chroot.py"
     subprocess.run([sys.executable, str(script)], check=True)

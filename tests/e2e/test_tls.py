@@ -9,39 +9,10 @@ import pytest
 import models
 import programs
 import rpc
+from authority import Authority
 from waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="needs openssl")
-
-
-class Authority:
-    """Makes keys and certificates in a folder."""
-
-    def __init__(self, folder, name):
-        self.folder = folder
-        self.name = name
-        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-                     "-nodes", "-subj", f"/CN={name}", "-days", "2",
-                     "-keyout", self.key(name), "-out", self.certificate(name))
-
-    def key(self, name):
-        return self.folder / f"{name}.key"
-
-    def certificate(self, name):
-        return self.folder / f"{name}.pem"
-
-    def openssl(self, *words):
-        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
-
-    def sign(self, name):
-        """Makes a key and a certificate for 127.0.0.1."""
-        request, extension = self.folder / f"{name}.csr", self.folder / f"{name}.ext"
-        extension.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
-        self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                     "-subj", f"/CN={name}", "-keyout", self.key(name), "-out", request)
-        self.openssl("x509", "-req", "-in", request, "-CA", self.certificate(self.name),
-                     "-CAkey", self.key(self.name), "-CAcreateserial", "-days", "2",
-                     "-extfile", extension, "-out", self.certificate(name))
 
 
 @pytest.fixture
