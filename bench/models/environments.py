@@ -1,6 +1,8 @@
+#!/usr/bin/env python3
 """Makes the Python environments that the exporters run in, once, under build/.
 
-The exporters need gigabytes of frameworks that must not be installed into anyone's own Python.
+The exporters need gigabytes of frameworks that must not be installed into anyone's own Python. As a
+program it makes the one of tests/runtime, and prints its interpreter.
 """
 
 import dataclasses
@@ -82,6 +84,28 @@ def torch_environment():
     return Environment("torch", (plain, rest))
 
 
+def runtimes_environment():
+    """Returns the environment of tests/runtime: torch, and every runtime that plait is compared
+    with, so that all of them can be loaded into one process."""
+    peers = ("-r", str(HERE.parent / "peers" / "requirements-peers.txt"))
+    return Environment("runtimes", (*torch_environment().installs, peers))
+
+
 def keras_environment():
     """Returns the environment of export_keras.py."""
     return Environment("keras", (("-r", str(HERE / "requirements-keras.txt")),))
+
+
+def main():
+    environment = runtimes_environment()
+    try:
+        environment.ensure()
+    except EnvironmentFailure as error:
+        print(f"environments.py: {error}", file=sys.stderr)
+        return 1
+    print(environment.python)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,7 +12,7 @@ from installed import ROOT, cached, programs
 
 import models
 
-# An interpreter with more libraries: bench/peers has one.
+# An interpreter with more libraries: bench/models/environments.py makes one.
 PYTHON = os.environ.get("PLAIT_PEERS_PYTHON", sys.executable)
 SANITIZED = pytest.mark.skipif(bool(cached("PLAIT_SANITIZE")), reason="a sanitizer starts first")
 
@@ -277,3 +277,57 @@ def test_open_dimensions_are_given_by_name(installed, tmp_path):
     model = tmp_path / "model.onnx"
     model.write_bytes(models.light_model("tiny_dynamic"))
     python(installed, "-c", SHAPES, model)
+
+
+TORCH = """
+import sys
+import numpy as np
+import plait
+import torch
+
+
+def refused(tensor):
+    try:
+        session.run(None, {info.name: tensor})
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(tensor.dtype)
+
+
+session = plait.InferenceSession(sys.argv[1])
+info, = session.get_inputs()
+output = session.get_outputs()[0]
+first, second = (torch.randn(info.shape, generator=torch.Generator().manual_seed(seed))
+                 for seed in (1, 2))
+expected = [session.run(None, {info.name: tensor.numpy()})[0] for tensor in (first, second)]
+assert not np.array_equal(*expected)
+np.testing.assert_array_equal(session.run(None, {info.name: first})[0], expected[0])
+
+# One with gaps, and those that no array can be: nothing is converted that would change a value.
+gaps = first.repeat_interleave(2, dim=3)[..., ::2]
+assert not gaps.is_contiguous()
+np.testing.assert_array_equal(session.run(None, {info.name: gaps})[0], expected[0])
+assert "float64" in refused(first.double())
+for tensor in (first.bfloat16(), first.clone().requires_grad_(), first.to("meta")):
+    assert info.name in refused(tensor)
+
+# Tensors as buffers: what is written into one is read, and what a run writes lies in the other.
+given, place = second.clone(), torch.full(output.shape, float("nan"))
+binding = session.io_binding()
+binding.bind_cpu_input(info.name, given)
+binding.bind_output(output.name, "cpu", 0, np.float32, output.shape, place.data_ptr())
+for tensor, result in ((second, expected[1]), (first, expected[0])):
+    given.copy_(tensor)
+    session.run_with_iobinding(binding)
+    np.testing.assert_array_equal(place.numpy(), result)
+value = torch.from_dlpack(binding.get_outputs()[0])
+assert value.data_ptr() == place.data_ptr() and torch.equal(value, place)
+"""
+
+
+@SANITIZED
+@pytest.mark.skipif("torch" not in libraries(), reason="the interpreter has no torch")
+def test_tensors_of_torch_are_inputs_and_buffers(installed, tmp_path):
+    model = tmp_path / "model.onnx"
+    model.write_bytes(models.light_model("tiny_resnet"))
+    python(installed, "-c", TORCH, model)
