@@ -92,7 +92,10 @@ def test_cases_that_nothing_runs_are_those_listed(cases, run):
               for name in (cases / "no_tensors.txt").read_text().split()]
     found.sort()
     (BUILD / NOT_RUN.name).write_text("\n".join(found) + "\n")
-    listed = [line for line in NOT_RUN.read_text().splitlines() if not line.startswith("#")]
+    head, *listed = NOT_RUN.read_text().splitlines()
+    if f"onnx {onnx.__version__} " not in head:
+        pytest.skip(f"{NOT_RUN.name} is not of onnx {onnx.__version__}; "
+                    f"{BUILD / NOT_RUN.name} is")
     more, fewer = sorted(set(found) - set(listed)), sorted(set(listed) - set(found))
     assert not more and not fewer, "\n".join(
         [f"{BUILD / NOT_RUN.name} is the list of today.", *(f"+ {line}" for line in more),
