@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Runs the conformance cases of the generated kernels on the GPU that is here.
 
-    bench/gpu/conformance.py --pack build/conformance   # where plait is built
-    bench/gpu/conformance.py --program build/conformance/gpu_conformance_test
+    bench/gpu/conformance.py --program build/gpu-pack/gpu_conformance_test
 
 Every kernel of every case in fp32, fp16 and bf16 is compiled for the device, run twice and compared
-with the reference. The summary becomes `conformance` of --device-file. Packing copies the
-test's program with the shared libraries that it needs into a folder that can be brought along.
+with the reference. The summary becomes `conformance` of --device-file. The program may come from another machine, with its
+libraries in lib/ beside it (bench/gpu/pack.py).
 Exit codes: 0 all right, 1 a kernel failed, 2 usage, 3 nothing was run.
 """
 
@@ -14,8 +13,6 @@ import argparse
 import json
 import os
 import pathlib
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,19 +20,6 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "tests" / "gpu_conformance_test"
 STICKY_ERROR = "IsReportedUntilTheProcessEnds"
-# Every machine has these.
-SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s)\.so")
-
-
-def pack(program, folder):
-    """Copies a program and its libraries, which conformance() finds beside it."""
-    libraries = folder / "lib"
-    libraries.mkdir(parents=True, exist_ok=True)
-    shutil.copy(program, folder)
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    for name, path in re.findall(r"(\S+) => (/\S+)", listed):
-        if not SYSTEM_LIBRARIES.match(name):
-            shutil.copy(path, libraries / name)
 
 
 def summary_of(results):
@@ -75,8 +59,6 @@ def parse():
                         help="the test's program (build/tests/gpu_conformance_test)")
     parser.add_argument("--device-file", type=pathlib.Path, metavar="FILE",
                         help="device.json of a results folder, which gets the summary")
-    parser.add_argument("--pack", type=pathlib.Path, metavar="FOLDER",
-                        help="copy the program and its libraries, and run nothing")
     arguments = parser.parse_args()
     if not arguments.program.is_file():
         parser.error(f"no {arguments.program}: build gpu_conformance_test, or name it (--program)")
@@ -85,9 +67,6 @@ def parse():
 
 def main():
     arguments = parse()
-    if arguments.pack:
-        pack(arguments.program, arguments.pack)
-        return 0
     summary = conformance(arguments.program.resolve())
     if summary is None:
         print("conformance.py: the program has failed before its end", file=sys.stderr)

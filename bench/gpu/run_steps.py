@@ -156,7 +156,7 @@ def find_python(log, may_install):
     if has_modules(sys.executable, "numpy", "onnx"):
         log("torch is missing: no peers")
         return sys.executable
-    log("numpy and onnx are missing: nothing can be listed")
+    log("numpy and onnx are missing: no jobs and no peers, and no kernel list is made")
     return None
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,10 +12,19 @@ import time
 import pytest
 
 import device_facts
+import pack
 import profile_packing
 import results_folder
 import run_steps
 
+RECORDER = pathlib.Path(
+    os.environ.get("PLAIT_BUILD", pathlib.Path(__file__).parents[2] / "build")) / pack.RECORDER
+TINY_KERNEL = json.dumps({
+    "family": "conv", "graph": "graph {\n}\n", "formats": "plain,plain", "cold_weights": True,
+    "problem": "conv", "n": 1, "c": 16, "h": 8, "w": 8, "k": 16, "r": 1, "s": 1, "stride": [1, 1],
+    "dilation": [1, 1], "pad": [0, 0, 0, 0], "groups": 1, "bias": False, "residual": False,
+    "prologue_relu": False, "activation": "none", "origin": "model", "priority": 0,
+    "models": {"resnet50": 1}}) + "\n"
 GPU = pathlib.Path(run_steps.__file__).resolve().parent
 KERNEL = {"family": "conv", "graph": "graph {\n}\n", "priority": 0}
 DEVICE = {"device": "cuda", "fake": False, "name": "NVIDIA H200", "date": "2026-01-02T03:04:05Z",
@@ -244,6 +254,33 @@ def test_without_a_gpu_the_run_says_so(tmp_path):
     process = run_program("--out", tmp_path / "out")
     text, _ = process.communicate(timeout=60)
     assert process.returncode == 1 and "--device cpu" in text
+
+
+@pytest.fixture
+def no_compiler(tmp_path):
+    """Folders of programs of which none compiles."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("sh", "git", "uname"):
+        (folder / name).symlink_to(shutil.which(name))
+    return {"PATH": str(folder)}
+
+
+@pytest.mark.skipif(not RECORDER.is_file(), reason="plait-gpu-record is not built")
+def test_with_a_pack_nothing_is_compiled(tmp_path, no_compiler):
+    folder = tmp_path / "pack"
+    pack.pack_program(RECORDER, folder)
+    (folder / pack.KERNEL_LIST).write_text(TINY_KERNEL)
+    out = tmp_path / "out"
+    process = run_program("--device", "cpu", "--tiny", "--pack", folder, "--build",
+                          tmp_path / "nothing", "--steps", "constants,conformance,seeds", "--out",
+                          out, env={**os.environ, **no_compiler})
+    text, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, text
+    assert "== build: not needed" in text and "== constants: done" in text
+    assert {path.name for path in out.iterdir()} == {
+        "constants.json", "device.json", "kernels.jsonl", "profiles.jsonl", "run.log"}
+    assert {path.name for path in (tmp_path / "nothing").iterdir()} == {"results"}
 
 
 PEER_OPTIONS = "--peers eager --models tiny_sru --precisions strict"
