@@ -17,6 +17,7 @@ import typing
 import recorded
 import results_folder
 import side_by_side
+from jobs import POLICIES
 from results_folder import markdown_table
 
 CONFIRMED, REFUTED, NOT_RUN = "confirmed", "refuted", "not run on a GPU"
@@ -28,6 +29,8 @@ RATIO_GOAL, RATIO_GOAL_BRANCHED = 1.10, 1.4
 BRANCHED = ("inception_v3", "nasnet_mobile", "nasnet_large")
 STREAMS_GOAL = {"inception_v3": 1.3, "nasnet_mobile": 1.5, "nasnet_large": 1.5}
 TF32_ERROR_MAX = 1e-3
+# Two jobs search apart from each other, and end with plans of nearly the same time.
+POLICY_RATIO_MIN = 0.97
 LOSING_SETTINGS = ("tf32",)
 # What model:h200 is made with (optimizer/cost/devices/h200.cc).
 KERNEL_US = 1.2
@@ -53,7 +56,9 @@ class Recorded:
         # Some names say by which kernel: "gemm_rate_strict by ...".
         self.constants = {(one["name"].split()[0], one["parameter"]): one["value"]
                           for one in constants.get("constants", [])}
-        self.jobs = results_folder.read_json(folder / "jobs.json") or []
+        told = results_folder.read_json(folder / "jobs.json") or []
+        # A simulated device has no times, and shows nothing of a GPU.
+        self.jobs = [job for job in told if not job.get("device", {}).get("predicted")]
         self.peers = results_folder.read_json(folder / "peers.json") or {"entries": []}
         facts = results_folder.read_json(folder / "device.json") or {}
         self.side_by_side = [line for line in results.contention
@@ -245,6 +250,22 @@ def several_streams(found):
     return of_each_branched(ratios, STREAMS_GOAL)
 
 
+def other_policies(found):
+    """The default policy beside each other one, of the models that have both."""
+    strict = recorded.strict_jobs(found.jobs)
+    ratios = {f"{model} {policy}": job["optimized"]["latency_us_median"]
+              / strict[model]["optimized"]["latency_us_median"]
+              for policy in POLICIES for model, job in found.jobs_of(policy).items()
+              if model in strict}
+    missing = [policy for policy in POLICIES if not found.jobs_of(policy)]
+    told = ", ".join(f"{name} {ratio:.2f}" for name, ratio in sorted(ratios.items()))
+    if any(ratio < POLICY_RATIO_MIN for ratio in ratios.values()):
+        return REFUTED, told
+    if missing:
+        return NOT_RUN, f"{told}; without {', '.join(missing)}" if told else ""
+    return CONFIRMED, told
+
+
 def of_jobs(setting, error_max):
     """A judgement of the jobs of a setting: their errors, and what they gained."""
     def judge(found):
@@ -277,6 +298,9 @@ CLAIMS = (
           f"{RUN} --steps peers"),
     Claim("Several streams over one: Inception-v3 >= 1.3, each NasNet >= 1.5", several_streams,
           f"{JOBS} --settings strict,sequential"),
+    Claim("No other policy's plan is faster than the default's: time of each policy over that of "
+          f"plait, at least {POLICY_RATIO_MIN}", other_policies,
+          f"{JOBS} --settings strict,{','.join(POLICIES)}"),
     Claim(f"Plans in TF32 keep an error of {TF32_ERROR_MAX:.0e}", of_jobs("tf32", TF32_ERROR_MAX),
           f"{JOBS} --settings tf32"),
     Claim("Plans in bf16 keep the error that was asked for", not_run,

@@ -8,8 +8,13 @@ drawn from the skeletons of bench/models. Settings, each for the models named be
 
     strict       fp32, all models
     sequential   the same on one stream, models with branches: what several streams are worth
+    greedy, nimble, ios, opara   the same by the other policies, models with branches
     tf32         --precision auto --max-rel-error 1e-3, models of large products
     batch8       strict at batch 8, three models
+
+A daemon remembers what it has timed, so that a model's jobs by other policies have a third of the
+budget. Jobs are run by their worth (ORDER): the two small models with branches and what one stream
+is to them, two others, the other policies, and then the rest.
 
 An entry of the file is what a job's report says of original, result, equivalence and search; jobs
 that the file has already are left out. Exit codes: 0 all have ended well, 1 one has not, 2 usage.
@@ -36,17 +41,24 @@ MODELS = ("resnet50", "inception_v3", "bert_base", "nasnet_mobile", "mobilenet_v
 BRANCHED = ("inception_v3", "nasnet_mobile", "squeezenet", "nasnet_large")
 LARGE_PRODUCTS = ("bert_base", "resnet50", "vit_b_16", "inception_v3")
 BATCHED = ("resnet50", "inception_v3", "bert_base")
+POLICIES = ("sequential", "greedy", "nimble", "ios", "opara")
 SETTINGS = {"strict": (MODELS, []),
-            "sequential": (BRANCHED, ["--schedule", "sequential"]),
+            **{policy: (BRANCHED, ["--schedule", policy]) for policy in POLICIES},
             "tf32": (LARGE_PRODUCTS, ["--precision", "auto", "--max-rel-error", "1e-3"]),
             "batch8": (BATCHED, [])}
+FIRST = ("inception_v3", "nasnet_mobile")
+# The most valuable first: of a setting these models, and at the end all of each.
+ORDER = (("strict", FIRST), ("sequential", FIRST), ("strict", ("resnet50", "bert_base")),
+         *((policy, FIRST) for policy in POLICIES),
+         *((setting, models) for setting, (models, _) in SETTINGS.items()))
+POLICY_BUDGET_SHARE = 1 / 3
 # Of a job beyond its budget: to import, to export, and what a last step takes.
 JOB_SECONDS_BESIDE = 30
 KEPT = {"device": ("id", "name", "fingerprint", "predicted"),
         "equivalence": ("verdict", "max_rel_error", "inputs_tried")}
 
 
-def parse():
+def parse(words=None):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     programs = parser.add_mutually_exclusive_group(required=True)
@@ -56,14 +68,14 @@ def parse():
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--models", help="names or files, separated by commas (per setting)")
     parser.add_argument("--settings", default=",".join(SETTINGS),
-                        help="separated by commas (all, in the order above)")
+                        help="separated by commas (all)")
     parser.add_argument("--job-seconds", type=int, default=45, help="budget of a job (45)")
     parser.add_argument("--start-seconds", type=float, default=90,
                         help="that a worker may take to open the device (90)")
     parser.add_argument("--max-seconds", type=float, default=3600, help="for everything (3600)")
     parser.add_argument("--call", default="",
                         help="kept with each entry: which entries belong together (nothing)")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     unknown = set(arguments.settings.split(",")) - set(SETTINGS)
     if unknown:
         parser.error(f"no setting {sorted(unknown)[0]!r}; there are {', '.join(SETTINGS)}")
@@ -169,15 +181,22 @@ class Recorder:
         self.is_well = True
 
     def wanted(self):
-        """(setting, model, options, batch) of each job that the file lacks."""
-        done = {(entry.get("setting", "strict"), entry["model"]) for entry in self.entries}
-        for setting in self.arguments.settings.split(","):
-            models, options = SETTINGS[setting]
-            if self.arguments.models:
-                models = self.arguments.models.split(",")
+        """(setting, model, options, batch) of each job that the file lacks, in order."""
+        seen = {(entry.get("setting", "strict"), entry["model"]) for entry in self.entries}
+        chosen = self.arguments.settings.split(",")
+        order = ORDER
+        if self.arguments.models:
+            order = tuple((setting, self.arguments.models.split(",")) for setting in chosen)
+        for setting, models in order:
             for model in models:
-                if (setting, pathlib.Path(model).stem) not in done:
-                    yield setting, model, options, 8 if setting == "batch8" else 1
+                name = (setting, pathlib.Path(model).stem)
+                if setting in chosen and name not in seen:
+                    seen.add(name)
+                    yield setting, model, SETTINGS[setting][1], 8 if setting == "batch8" else 1
+
+    def job_seconds(self, setting):
+        share = POLICY_BUDGET_SHARE if setting in POLICIES else 1
+        return max(1, round(share * self.arguments.job_seconds))
 
     def run(self, folder):
         wanted = list(self.wanted())
@@ -189,9 +208,10 @@ class Recorder:
                 self.is_well = False
                 return
             for setting, model, options, batch in wanted:
-                if time.monotonic() + self.arguments.job_seconds > self.deadline:
-                    print("no time for the rest", flush=True)
-                    return
+                # A job that needs less may still fit.
+                if time.monotonic() + self.job_seconds(setting) > self.deadline:
+                    print(f"no time for {pathlib.Path(model).stem}, {setting}", flush=True)
+                    continue
                 self.run_job(daemon, models, (setting, model, options, batch))
 
     def run_job(self, daemon, models, job):
@@ -202,15 +222,15 @@ class Recorder:
             self.fail(f"{name}, {setting}: {models.failures[model, batch]}")
             return
         words = ["optimize", "MODEL", "--device", self.arguments.device, "--no-result-cache",
-                 "--runtime", "plait", "--json", "--budget", f"{self.arguments.job_seconds}s",
-                 *options]
+                 "--runtime", "plait", "--json", "--budget",
+                 f"{self.job_seconds(setting)}s", *options]
         command = [daemon.programs / "plait", *words, "--server", daemon.address,
                    "-o", models.folder / "out.onnx"]
         command[2] = path
         began = datetime.datetime.now(datetime.timezone.utc)
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False,
-                                  timeout=self.arguments.job_seconds + JOB_SECONDS_BESIDE)
+                                  timeout=self.job_seconds(setting) + JOB_SECONDS_BESIDE)
         except subprocess.TimeoutExpired:
             self.fail(f"{name}, {setting}: takes longer than its budget")
             return

@@ -53,6 +53,23 @@ def test_each_way_a_job_can_refute(tmp_path):
         assert list(found.values())[place] == claims.REFUTED
 
 
+def test_what_is_predicted_shows_nothing(tmp_path):
+    simulated = {**job("m", None), "device": {"predicted": True}, "speedup": [None, 1.5, None]}
+    assert set(standings(folder_with(tmp_path, jobs=[simulated])).values()) == {claims.NOT_RUN}
+
+
+def test_every_policy_has_to_be_there(tmp_path):
+    jobs = [job("inception_v3", 10), {**job("inception_v3", 12), "setting": "nimble"}]
+    told = claims.other_policies(claims.Recorded(folder_with(tmp_path, jobs=jobs)))
+    assert told[0] == claims.NOT_RUN and told[1].startswith("inception_v3 nimble 1.20; without")
+    jobs += [{**job("inception_v3", 10), "setting": policy} for policy in claims.POLICIES]
+    found = claims.Recorded(folder_with(tmp_path, jobs=jobs))
+    assert claims.other_policies(found)[0] == claims.CONFIRMED
+    jobs[-1] = {**job("inception_v3", 9), "setting": claims.POLICIES[-1]}
+    found = claims.Recorded(folder_with(tmp_path, jobs=jobs))
+    assert claims.other_policies(found)[0] == claims.REFUTED
+
+
 def test_ratios_are_those_of_models_with_a_peer(tmp_path):
     jobs = [job("inception_v3", 5), job("nasnet_mobile", 5), job("m", 1)]
     recorded = claims.Recorded(folder_with(

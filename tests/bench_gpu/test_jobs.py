@@ -2,12 +2,14 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
 import pytest
 
 import claims
+import jobs
 import recorded
 
 ROOT = pathlib.Path(claims.__file__).parents[2]
@@ -53,6 +55,29 @@ def test_reports_become_entries_that_are_made_once(tmp_path, model):
     assert recorded.jobs_table(entries, {})[0][1][0] == "tiny_resnet"
     (tmp_path / "peers.json").write_text('{"entries": []}')
     assert claims.equivalence(claims.Recorded(tmp_path))[0] == claims.CONFIRMED
+
+
+def entries_of(pairs, out):
+    """A recorder of a file that has these."""
+    out.write_text(json.dumps([{"setting": setting, "model": model} for setting, model in pairs]))
+    arguments = jobs.parse(["--programs", ".", "--out", str(out)])
+    return [job[:2] for job in jobs.Recorder(arguments, None).wanted()]
+
+
+def test_the_most_valuable_jobs_come_first(tmp_path):
+    order = entries_of([], tmp_path / "jobs.json")
+    assert order[:6] == [("strict", "inception_v3"), ("strict", "nasnet_mobile"),
+                         ("sequential", "inception_v3"), ("sequential", "nasnet_mobile"),
+                         ("strict", "resnet50"), ("strict", "bert_base")]
+    assert {setting for setting, _ in order[6:14]} == set(jobs.POLICIES) - {"sequential"}
+    # Each setting has all of its models, each once, and every policy that there is.
+    assert len(order) == len(set(order))
+    for setting, (models, _) in jobs.SETTINGS.items():
+        assert {model for one, model in order if one == setting} == set(models)
+    listed = (ROOT / "optimizer/schedule/policies.def").read_text()
+    named = set(re.findall(r"^PLAIT_POLICY\((\w+)", listed, re.MULTILINE))
+    assert named == {*jobs.POLICIES, "plait"}
+    assert entries_of(order[:9], tmp_path / "jobs.json") == order[9:]
 
 
 def test_a_device_that_nobody_serves_is_told(tmp_path, model):
