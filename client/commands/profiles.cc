@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
@@ -13,6 +15,7 @@
 #include "client/files/file.h"
 #include "client/json.h"
 #include "client/missed_profiles.h"
+#include "client/recorded_profiles.h"
 #include "client/server_session.h"
 #include "client/shape_option.h"
 #include "client/stored_profiles.h"
@@ -170,8 +173,33 @@ absl::StatusOr<ExitCode> RunExport(const CommandContext& context, const Client& 
   return ExitCode::kOk;
 }
 
+// Each key that was recorded stands in for its prediction from now on.
+absl::StatusOr<ExitCode> ImportRecording(const CommandContext& context, const Client& client,
+                                         const std::string& folder) {
+  PLAIT_ASSIGN_OR_RETURN(const Recording recording, ReadRecordingFolder(folder));
+  PLAIT_ASSIGN_OR_RETURN(const int64_t imported,
+                         client.ImportProfiles(StoredProfilesOf(recording)));
+  const std::string device = absl::StrCat("model:", recording.device->name);
+  if (context.console.json) {
+    context.console.out << JsonText({{"path", folder},
+                                     {"count", recording.times.size()},
+                                     {"imported", imported},
+                                     {"device", device},
+                                     {"families", FamiliesJson(recording)},
+                                     {"refused", RefusedJson(recording)}});
+    return ExitCode::kOk;
+  }
+  context.console.out << RecordingTable(recording)
+                      << absl::StrCat("of ", recording.times.size(), " times of kernels on ",
+                                      device, " ", imported, " were new or better\n")
+                      << RefusedText(recording);
+  return ExitCode::kOk;
+}
+
 absl::StatusOr<ExitCode> RunImport(const CommandContext& context, const Client& client,
                                    const std::string& path) {
+  std::error_code ignored;  // what cannot be asked for cannot be read either
+  if (std::filesystem::is_directory(path, ignored)) return ImportRecording(context, client, path);
   PLAIT_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   std::vector<v1::StoredProfile> profiles;
   int line_number = 0;
@@ -264,7 +292,7 @@ constexpr Action kActions[] = {
     {"get", "an ID", RunGet},
     {"explain-miss", "a MODEL", RunExplainMiss},
     {"export", "a FILE", RunExport},
-    {"import", "a FILE", RunImport},
+    {"import", "a FILE or FOLDER", RunImport},
     {"gc", "", RunGc},
 };
 
@@ -297,7 +325,7 @@ absl::StatusOr<ExitCode> RunProfiles(const CommandContext& context) {
 
 const Command kProfilesCommand = {
     .name = "profiles",
-    .positionals = "ACTION [ID|MODEL|FILE]",
+    .positionals = "ACTION [ID|MODEL|FILE|FOLDER]",
     .summary =
         "list, explain, carry or forget measured kernel times: list, get, explain-miss, "
         "export, import, gc",
@@ -307,6 +335,7 @@ const Command kProfilesCommand = {
         "  plait profiles explain-miss model.onnx\n"
         "  plait profiles export profiles.jsonl --server unix:/run/plait.sock\n"
         "  plait profiles import profiles.jsonl\n"
+        "  plait profiles import bench/results/gpu/nvidia-h200/2026-11-26\n"
         "  plait profiles gc --dry-run\n",
     .options = OptionsOfProfiles,
     .run = RunProfiles,

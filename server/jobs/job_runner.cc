@@ -88,13 +88,16 @@ void JobRunner::RunJob(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
 absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wakeup> wakeup,
                                        const std::atomic<bool>& stopping) {
   JobStore& jobs = *context_.stores.jobs;
-  PLAIT_ASSIGN_OR_RETURN(const JobSpec spec, ReadJobSpec(job));
+  PLAIT_ASSIGN_OR_RETURN(JobSpec spec, ReadJobSpec(job));
   const std::optional<JobDevices> devices = FindDevices(job.job.options().device());
   // The worker has gone since the job was taken: it waits for the next one.
   if (!devices) return jobs.Release(job.lease);
   const absl::StatusOr<std::vector<v1::Device>> runtimes = FindRuntimes(job.job.options());
   if (!runtimes.ok()) return FinishWithError(job, v1::JOB_STATE_FAILED, runtimes.status());
   const internal::Start start = MakeStart(spec, *devices, *runtimes);
+  if (start.device().predicted() && !spec.measurement_log) {
+    PLAIT_ASSIGN_OR_RETURN(spec.recorded, ProfilesOf(start.device().fingerprint()));
+  }
   if (!job.job.options().no_result_cache()) {
     PLAIT_ASSIGN_OR_RETURN(const std::optional<v1::Job> earlier,
                            jobs.FindResult(KeyOf(start, spec)));
@@ -298,12 +301,18 @@ absl::StatusOr<internal::ParentMessage> JobRunner::FirstMessage(const JobSpec& s
     PLAIT_ASSIGN_OR_RETURN(*whole.mutable_replay_log(),
                            ReadBlob(*context_.stores.blobs, *spec.measurement_log));
   } else {
-    const std::string& fingerprint = start.device().fingerprint();
-    PLAIT_ASSIGN_OR_RETURN(std::vector<v1::StoredProfile> profiles,
-                           context_.stores.profiles->ListNewest(fingerprint, kDeviceProfilesMax));
+    std::vector<v1::StoredProfile> profiles = spec.recorded;
+    if (!start.device().predicted()) {
+      PLAIT_ASSIGN_OR_RETURN(profiles, ProfilesOf(start.device().fingerprint()));
+    }
     for (v1::StoredProfile& profile : profiles) *whole.add_profiles() = std::move(profile);
   }
   return message;
+}
+
+absl::StatusOr<std::vector<v1::StoredProfile>> JobRunner::ProfilesOf(
+    const std::string& fingerprint) {
+  return context_.stores.profiles->ListNewest(fingerprint, kDeviceProfilesMax);
 }
 
 ResultKey JobRunner::KeyOf(const internal::Start& start, const JobSpec& spec) const {
@@ -315,6 +324,8 @@ ResultKey JobRunner::KeyOf(const internal::Start& start, const JobSpec& spec) co
   for (const v1::Device& runtime : start.runtimes()) {
     absl::StrAppend(&engine, " ", runtime.fingerprint());
   }
+  const std::string recorded = DigestOfRecorded(spec.recorded);
+  if (!recorded.empty()) absl::StrAppend(&engine, " recorded ", recorded);
   return {job.tenant(), spec.model, start.device().fingerprint(), wire::OptionsHash(job.options()),
           engine};
 }

@@ -121,6 +121,8 @@ class JobRunner {
   // Errors: those of the storage.
   absl::StatusOr<internal::ParentMessage> FirstMessage(const JobSpec& spec,
                                                        const internal::Start& start);
+  // The newest of a device. Errors: those of the storage.
+  absl::StatusOr<std::vector<v1::StoredProfile>> ProfilesOf(const std::string& fingerprint);
   // What the job's result depends on, by which a later job of the tenant finds it.
   ResultKey KeyOf(const internal::Start& start, const JobSpec& spec) const;
   // Those that the job names, or all that there are. Waits until it is known which those are.

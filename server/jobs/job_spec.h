@@ -1,10 +1,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/digest.h"
+#include "plait/v1/profile.pb.h"
 #include "storage/job_store.h"
 
 namespace plait {
@@ -22,7 +25,14 @@ struct JobSpec {
   // What the search may make of it where nobody named one, and the model runs for long. The
   // deadline is this and JobRunnerOptions::grace.
   absl::Duration budget_max;
+  // Of a device of which nothing is measured: what was imported stands in for predictions, so that
+  // the result depends on it. Read when the job begins. Empty for any other device, and in a
+  // replay.
+  std::vector<v1::StoredProfile> recorded;
 };
+
+// Equal for equal times of equal kernels in equal order; "" where there are none.
+std::string DigestOfRecorded(const std::vector<v1::StoredProfile>& recorded);
 
 // Errors: InvalidArgument for a digest that is none, which only a damaged storage can hold.
 // `leased` is borrowed by the spec. Options were checked when the job was submitted, so nothing is

@@ -25,4 +25,10 @@ std::string RuntimesWarning(double budget_seconds, int runtimes) {
                       "s is enough for a small model, --runtime plait asks for none)");
 }
 
+std::string RecordedWarning(int64_t recorded, int64_t predicted) {
+  return absl::StrCat("of ", recorded + predicted, " times of kernels ", recorded,
+                      " were recorded on such a device and imported (plait profiles), and ",
+                      predicted, " are predicted; what they add up to is predicted");
+}
+
 }  // namespace plait

@@ -226,6 +226,9 @@ class ChildSearch {
                                           std::vector<std::string> warnings) const {
     AddWarnings(original.bound, found, warnings);
     warnings.insert(warnings.end(), further.warnings.begin(), further.warnings.end());
+    if (is_predicted() && further.profiles_cached > 0) {
+      warnings.push_back(RecordedWarning(further.profiles_cached, further.profiles_measured));
+    }
     PLAIT_RETURN_IF_ERROR(Export(original, found, {further.plans, measured}, warnings));
     SearchFacts facts = {original.bound.graph, original.bound.opaque_nodes, BodyName(body_),
                          warnings};

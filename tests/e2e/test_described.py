@@ -1,5 +1,9 @@
 """Devices that are only described: everything that is said of them is said to be predicted."""
 
+import json
+import pathlib
+
+import onnx
 import pytest
 
 import models
@@ -82,3 +86,59 @@ def test_what_cannot_be_is_refused(cli, server, folder, model_file):
 
 def test_without_a_server(cli, folder, model_file):
     optimize(cli, [], folder, model_file("tiny_resnet"), "--json").expect(0)
+
+
+RECORDED = pathlib.Path(__file__).parents[2] / "bench/results/gpu/nvidia-h200/2026-11-26"
+
+
+def relu_model(shape):
+    value = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+             for name in ("input", "output")]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["input"], ["output"])], "relu",
+                                   value[:1], value[1:])
+    return onnx.helper.make_model(
+        graph, ir_version=8,
+        opset_imports=[onnx.helper.make_opsetid("", 17)]).SerializeToString()
+
+
+def recorded_us(problem):
+    """What the H200 took for it, in turns."""
+    lines = (RECORDED / "candidates.jsonl").read_text().splitlines()
+    found = [one for one in map(json.loads, lines) if one["problem"] == problem]
+    return min(us for one in found for us in one["finalist_us"].values())
+
+
+def optimize_here(cli, folder, model):
+    return cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "model:h200",
+                   "--budget", "20s", "--search", "normal_form", "--json").expect(0).json
+
+
+def test_recorded_times_stand_in_for_predictions(cli, folder, model_file):
+    """Key by key: all but those that were recorded stay what they were."""
+    model = model_file(relu_model([1, 1024, 14, 14]))
+    alone = optimize_here(cli, folder, model)
+    assert not any("recorded" in warning for warning in alone["warnings"])
+    imported = cli.run("profiles", "import", RECORDED, "--json").expect(0).json
+    schemas.check("profiles", imported)
+    assert imported["device"] == "model:h200" and imported["imported"] == imported["count"] > 100
+    families = {row["family"]: row for row in imported["families"]}
+    assert families["all"]["recorded"] == imported["count"]
+    assert families["attention"]["recorded"] == 0 and families["attention"]["ratio_median"] is None
+
+    mixed = optimize_here(cli, folder, model)
+    assert not mixed["cached"] and mixed["search"]["profiles_cached"] > 0
+    assert mixed["device"]["predicted"] and mixed["optimized"]["latency_us_median"] is None
+    (warning,) = [one for one in mixed["warnings"] if "recorded" in one]
+    kernels = mixed["search"]["profiles_cached"] + mixed["search"]["profiles_measured"]
+    assert f"of {kernels} times of kernels {mixed['search']['profiles_cached']} were" in warning
+    took_us = recorded_us("elementwise [relu(x0)] 1 1024 14 14 nchw")
+    assert mixed["optimized"]["predicted_us"] == pytest.approx(took_us)
+    assert alone["optimized"]["predicted_us"] != pytest.approx(took_us)
+    assert optimize_here(cli, folder, model)["cached"]
+
+    again = cli.run("profiles", "import", RECORDED).expect(0).out
+    assert " 0 were new or better" in again and "PREDICTED / RECORDED" in again
+    cli.run("profiles", "gc", "--device-fingerprint", "model;_h200", "--older-than",
+            "0s").expect(0)
+    back = optimize_here(cli, folder, model)
+    assert back["optimized"]["predicted_us"] == alone["optimized"]["predicted_us"]

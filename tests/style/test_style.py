@@ -243,7 +243,7 @@ MAY_INCLUDE |= {
         "gpu_worker/backends/cuda/offers",
         "gpu_worker/backends/cuda/problem",
     ],
-    "client": [*CLIENT, "client/files", "client/gate"],
+    "client": [*CLIENT, "client/files", "client/gate", "client/kernel_list"],
     "client/commands": [
         *CLIENT,
         "client/doctor",

@@ -49,7 +49,7 @@ class JobRunnerTest : public testing::Test {
     job.set_id(job_id_);
     job.set_tenant("t");
     *job.mutable_model() = wire::DigestToProto(*PutBlob(*stores_.blobs, "model"));
-    job.mutable_options()->set_device("cpu");
+    job.mutable_options()->set_device(device_);
     job.mutable_options()->set_search(how);
     EXPECT_TRUE(stores_.jobs->Submit({job, "", ""}).ok());
   }
@@ -61,7 +61,7 @@ class JobRunnerTest : public testing::Test {
   }
 
   v1::Job RunOnce() {
-    const auto leased = *stores_.jobs->Acquire({"test", {"cpu"}, kLease});
+    const auto leased = *stores_.jobs->Acquire({"test", {device_}, kLease});
     if (!leased.has_value()) {
       ADD_FAILURE() << "there is no job to run";
       return {};
@@ -90,6 +90,7 @@ class JobRunnerTest : public testing::Test {
   FaultyBlobStore* blobs_ = nullptr;  // in stores_
   FaultyJobStore* jobs_ = nullptr;    // in stores_
   std::string program_ = PLAIT_FAKE_SEARCH_CHILD;
+  std::string device_ = "cpu";  // of jobs
   int64_t child_memory_bytes_ = 0;
   int search_threads_ = 0;
   absl::Duration task_time_max_ = absl::Minutes(10);
@@ -219,6 +220,29 @@ TEST_F(JobRunnerTest, AnswersAnEqualRequestFromAResultThatIsStillThere) {
   const v1::Job again = RunOnce();
   EXPECT_EQ(again.state(), v1::JOB_STATE_SUCCEEDED);
   EXPECT_FALSE(again.result().report().cached());
+}
+
+// Where nothing is measured the times that were imported decide what the result is.
+TEST_F(JobRunnerTest, TakesNoResultOfOtherRecordedTimes) {
+  device_ = "model:h200";
+  EXPECT_FALSE(Run("succeed").result().report().cached());
+  Submit("succeed", "job-2");
+  EXPECT_TRUE(RunOnce().result().report().cached());
+  v1::StoredProfile recorded;
+  recorded.set_device_fingerprint("model;_h200");
+  recorded.set_key("a kernel");
+  recorded.mutable_profile()->set_latency_us_median(5.5);
+  recorded.mutable_profile()->set_samples(1);
+  ASSERT_EQ(*stores_.profiles->Put({recorded}), 1);
+  Submit("succeed", "job-3");
+  EXPECT_FALSE(RunOnce().result().report().cached());
+  Submit("succeed", "job-4");
+  EXPECT_TRUE(RunOnce().result().report().cached());
+  recorded.mutable_profile()->set_latency_us_median(5.25);
+  recorded.mutable_profile()->set_samples(2);
+  ASSERT_EQ(*stores_.profiles->Put({recorded}), 1);
+  Submit("succeed", "job-5");
+  EXPECT_FALSE(RunOnce().result().report().cached());
 }
 
 const absl::Status kDiskFull = wire::WithReason(absl::ResourceExhaustedError("the disk is full"),
