@@ -135,6 +135,15 @@ def conformance(found):
                    f"{said['kernels']} kernels, {said['kernel_failures']} failures")
 
 
+def graphs(found):
+    said = found.conformance or {}
+    if not said.get("graphs"):
+        return NOT_RUN, ""
+    return decided(said["graph_failures"] == 0,
+                   f"{said['graphs']} graphs of {said['graph_edges']} edges, "
+                   f"{said['graph_failures']} failures")
+
+
 def sticky_error(found):
     held = (found.conformance or {}).get("sticky_error")
     return (NOT_RUN, "") if held is None else decided(held, "one kernel that writes to address 0")
@@ -311,6 +320,8 @@ CLAIMS = (
           kernel_errors, f"{RUN} --steps seeds"),
     Claim("Every generated kernel of the conformance cases is right, writes nothing beside its "
           "outputs, and gives the same bits again", conformance, f"{RUN} --steps conformance"),
+    Claim("A graph has the nodes and edges on the driver that it has on the simulated device, and "
+          "every replay the same bits", graphs, f"{RUN} --steps conformance"),
     Claim("A node copied out of a library's captured graph runs as in that graph", copied_nodes,
           f"{RUN} --steps constants"),
     Claim("Chains of one graph run beside each other", streams, f"{RUN} --steps constants"),

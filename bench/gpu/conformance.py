@@ -4,7 +4,8 @@
     bench/gpu/conformance.py --program build/gpu-pack/gpu_conformance_test
 
 Every kernel of every case in fp32, fp16 and bf16 is compiled for the device, run twice and compared
-with the reference. The summary becomes `conformance` of --device-file. The program may come from another machine, with its
+with the reference; graphs have to have the nodes, edges and outputs of the simulated device. The
+summary becomes `conformance` of --device-file. The program may come from another machine, with its
 libraries in lib/ beside it (bench/gpu/pack.py).
 Exit codes: 0 all right, 1 a kernel failed, 2 usage, 3 nothing was run.
 """
@@ -20,6 +21,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = ROOT / "build" / "tests" / "gpu_conformance_test"
 STICKY_ERROR = "IsReportedUntilTheProcessEnds"
+GRAPHS = "GpuGraphsTest"
 
 
 def summary_of(results):
@@ -30,6 +32,8 @@ def summary_of(results):
     tests = [test for suite in results["testsuites"] for test in suite["testsuite"]]
     failures = [(test, failure["failure"].splitlines()) for test in tests
                 for failure in test.get("failures", [])]
+    graphs = [test for test in tests if GRAPHS in test.get("classname", "")]
+    wrong = [test for test, _ in failures]
     return {
         "tests": sum(test["result"] == "COMPLETED" for test in tests),
         "skipped": sum(test["result"] == "SKIPPED" for test in tests),
@@ -37,7 +41,11 @@ def summary_of(results):
         "sticky_error": next((test["result"] == "COMPLETED" and "failures" not in test
                               for test in tests if test["name"] == STICKY_ERROR), None),
         "failures": [f"{test['name']}: {' '.join(lines)[:300]}" for test, lines in failures],
-        "kernel_failures": sum(test["name"] != STICKY_ERROR for test, _ in failures),
+        "kernel_failures": sum(test["name"] != STICKY_ERROR and test not in graphs
+                               for test in wrong),
+        "graphs": sum(test["result"] == "COMPLETED" for test in graphs),
+        "graph_edges": sum(int(test.get("edges", 0)) for test in graphs),
+        "graph_failures": sum(test in graphs for test in wrong),
     }
 
 

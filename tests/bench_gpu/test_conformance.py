@@ -13,7 +13,9 @@ import pack
 RIGHT = {"testsuites": [{"testsuite": [
     {"name": conformance.STICKY_ERROR, "result": "COMPLETED"},
     {"name": "AgreesWithTheReference/rows_strict", "result": "COMPLETED", "kernels": "12"},
-    {"name": "AgreesWithTheReference/rows_fp16", "result": "COMPLETED", "kernels": "10"}]}]}
+    {"name": "AgreesWithTheReference/rows_fp16", "result": "COMPLETED", "kernels": "10"},
+    {"name": "HaveTheNodesEdgesAndOutputsOfTheSimulatedDevice/chain", "result": "COMPLETED",
+     "classname": "Shapes/GpuGraphsTest", "edges": "4"}]}]}
 WRONG = {"testsuites": [{"testsuite": [
     {"name": "AgreesWithTheReference/rows_strict", "result": "COMPLETED", "kernels": "12",
      "failures": [{"failure": "rows/odd_3: 0.5\nmore"}]}]}]}
@@ -47,8 +49,11 @@ def standing(folder):
 def test_what_is_right_confirms_the_claim(tmp_path):
     code, summary = run(tmp_path, RIGHT)
     assert code == 0
-    assert summary == {"tests": 3, "skipped": 0, "kernels": 22, "sticky_error": True,
-                       "failures": [], "kernel_failures": 0}
+    assert summary == {"tests": 4, "skipped": 0, "kernels": 22, "sticky_error": True,
+                       "failures": [], "kernel_failures": 0, "graphs": 1, "graph_edges": 4,
+                       "graph_failures": 0}
+    assert claims.graphs(claims.Recorded(tmp_path)) == (
+        claims.CONFIRMED, "1 graphs of 4 edges, 0 failures")
     assert standing(tmp_path) == [claims.CONFIRMED, "22 kernels, 0 failures"]
     assert claims.sticky_error(claims.Recorded(tmp_path))[0] == claims.CONFIRMED
 
@@ -59,6 +64,14 @@ def test_what_is_wrong_refutes_it(tmp_path):
     assert summary["failures"] == ["AgreesWithTheReference/rows_strict: rows/odd_3: 0.5 more"]
     assert standing(tmp_path)[0] == claims.REFUTED
     assert claims.sticky_error(claims.Recorded(tmp_path))[0] == claims.NOT_RUN
+
+
+def test_a_graph_that_differs_is_no_wrong_kernel(tmp_path):
+    wrong = json.loads(json.dumps(RIGHT))
+    wrong["testsuites"][0]["testsuite"][-1]["failures"] = [{"failure": "nodes differ"}]
+    assert run(tmp_path, wrong)[0] == 1
+    assert standing(tmp_path)[0] == claims.CONFIRMED
+    assert claims.graphs(claims.Recorded(tmp_path))[0] == claims.REFUTED
 
 
 def test_a_sticky_error_that_is_not_told_is_no_wrong_kernel(tmp_path):
