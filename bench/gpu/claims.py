@@ -65,6 +65,7 @@ class Recorded:
                              if line.get("record") == "contention"]
         self.device = facts.get("name", "")
         self.conformance = facts.get("conformance")
+        self.is_fake = facts.get("fake", False)
 
     def constant(self, name, parameter=0):
         return self.constants.get((name, parameter))
@@ -344,9 +345,11 @@ CLAIMS = (
 
 
 def table(found):
-    """A row for each claim: it, how it stands, by which figure, and the command."""
+    """A row for each claim: it, how it stands, by which figure, and the command. What a fake or a
+    simulated device has done says nothing."""
+    judged = (not_run if found.is_fake else claim.judge for claim in CLAIMS)
     return [["claim", "stands", "evidence", "settled by"],
-            *([claim.text, *claim.judge(found), claim.command] for claim in CLAIMS)]
+            *([claim.text, *judge(found), claim.command] for claim, judge in zip(CLAIMS, judged))]
 
 
 def text_of(folder, found):

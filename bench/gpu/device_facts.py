@@ -51,6 +51,19 @@ def gpu_facts():
     return facts
 
 
+def simulated_name():
+    """What plait's simulated driver calls its device; "" of any other driver, or without one."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return ""
+    name = ctypes.create_string_buffer(256)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetName(name, len(name), 0) != 0:
+        return ""
+    text = name.value.decode(errors="replace")
+    return text if text.startswith("simulated ") else ""
+
+
 def search_folders():
     """Where CUDA's libraries and headers lie when the loader does not know: toolkit and wheels."""
     folders = [pathlib.Path(folder) for folder in CUDA_FOLDERS]
@@ -140,13 +153,16 @@ def commit():
 
 
 def collect(device, command, fake):
-    """Everything for device.json."""
+    """Everything for device.json. What a simulated driver does is no measurement."""
+    simulated = simulated_name() if device == "cuda" else ""
+    fake = fake or bool(simulated)
     nvcc = find_nvcc()
     gpu = gpu_facts() if device == "cuda" else {}
     release = re.search(r"release [\d.]+, V([\d.]+)", call(nvcc, "--version")) if nvcc else None
     model = re.search(r"model name\s*: (.*)", _read("/proc/cpuinfo"))
     return {
-        "device": device, "fake": fake, "name": gpu.get("name", "fake" if fake else "none"),
+        "device": device, "fake": fake, "simulated": bool(simulated),
+        "name": simulated or gpu.get("name", "fake" if fake else "none"),
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": command, "commit": commit(), "gpu": gpu,
         "processor": {"name": model.group(1) if model else platform.machine(),

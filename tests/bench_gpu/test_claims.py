@@ -58,6 +58,11 @@ def test_what_is_predicted_shows_nothing(tmp_path):
     assert set(standings(folder_with(tmp_path, jobs=[simulated])).values()) == {claims.NOT_RUN}
 
 
+def test_a_fake_device_shows_nothing(tmp_path):
+    folder_with(tmp_path, jobs=[job("m", 5)], device={"fake": True})
+    assert set(standings(tmp_path).values()) == {claims.NOT_RUN}
+
+
 def test_every_policy_has_to_be_there(tmp_path):
     jobs = [job("inception_v3", 10), {**job("inception_v3", 12), "setting": "nimble"}]
     told = claims.other_policies(claims.Recorded(folder_with(tmp_path, jobs=jobs)))
