@@ -320,7 +320,7 @@ CLAIMS = (
     Claim(f"Each candidate's relative L2 error in strict fp32 <= {KERNEL_ERROR_MAX:.0e}",
           kernel_errors, f"{RUN} --steps seeds"),
     Claim("Every generated kernel of the conformance cases is right, writes nothing beside its "
-          "outputs, and gives the same bits again", conformance, f"{RUN} --steps conformance"),
+          "outputs, and gives the same bits in a graph", conformance, f"{RUN} --steps conformance"),
     Claim("A graph has the nodes and edges on the driver that it has on the simulated device, and "
           "every replay the same bits", graphs, f"{RUN} --steps conformance"),
     Claim("A node copied out of a library's captured graph runs as in that graph", copied_nodes,

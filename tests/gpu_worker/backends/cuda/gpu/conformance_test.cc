@@ -1,14 +1,16 @@
 // The generated kernels of all conformance cases on the GPU that is here, each twice: right by the
-// reference, with the same bits wherever its operands lie, and nothing written beside its outputs.
-// Without a driver every test says that it is skipped. A simulated driver is taken for a GPU as
-// well, which tries this file.
+// reference, with the same bits wherever its operands lie and in a graph, and nothing written
+// beside its outputs. Without a driver every test says that it is skipped. A simulated driver is
+// taken for a GPU as well, which tries this file.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "gpu_worker/backends/cuda/driver/driver_runtime.h"
+#include "gpu_worker/backends/cuda/driver/graph_builder.h"
 #include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/driver/staging.h"
 #include "gpu_worker/backends/cuda/problem/difference.h"
@@ -148,8 +150,42 @@ Result<std::vector<Operand>> Upload(Gpu& gpu, const Work& work, const HostOperan
   return operands;
 }
 
+// Every launch of a work, on any stream. What `addresses` point to is read when it is called.
+Status LaunchSteps(Gpu& gpu, Kernel kernel, const Work& work, std::vector<void*>& addresses,
+                   Stream stream) {
+  int step = 0;
+  std::vector<void*> arguments;
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    const bool is_step = work.kernel.arguments[i].kind == Kind::kStep;
+    arguments.push_back(is_step ? static_cast<void*>(&step) : &addresses[i]);
+  }
+  for (; step < work.kernel.launches; ++step) {
+    PLAIT_CUDA_RETURN_IF_ERROR(gpu.runtime.LaunchKernel(
+        kernel, {.grid = work.kernel.grid, .block = work.kernel.block}, arguments.data(), stream));
+  }
+  return Ok();
+}
+
+// The same as the nodes of a graph. Errors: also kInternal where it has not one for each launch.
+Status LaunchGraph(Gpu& gpu, Kernel kernel, const Work& work, std::vector<void*>& addresses) {
+  FlatGraphBuilder builder(&gpu.runtime);
+  const Result<int> added = builder.AddOperation(
+      work.name, [&](Stream stream) { return LaunchSteps(gpu, kernel, work, addresses, stream); });
+  if (!added.ok()) return added.error();
+  const Result<ExecutableGraph> graph = builder.Build();
+  if (!graph.ok()) return graph.error();
+  if (graph.value().nodes() != static_cast<size_t>(work.kernel.launches)) {
+    return Error{ErrorCode::kInternal,
+                 "a graph of " + std::to_string(graph.value().nodes()) + " nodes"};
+  }
+  PLAIT_CUDA_RETURN_IF_ERROR(graph.value().Launch(gpu.stream.get()));
+  return gpu.runtime.Synchronize(gpu.stream.get());
+}
+
+enum class Launching { kOneByOne, kInGraph };
+
 Result<Outputs> Run(Gpu& gpu, Kernel kernel, const Work& work, const HostOperands& host,
-                    size_t offset) {
+                    size_t offset, Launching launching) {
   Result<std::vector<Operand>> operands = Upload(gpu, work, host, offset);
   if (!operands.ok()) return operands.error();
   const Result<Operand> workspace =
@@ -161,17 +197,9 @@ Result<Outputs> Run(Gpu& gpu, Kernel kernel, const Work& work, const HostOperand
     addresses.push_back(is_operand ? operands.value()[addresses.size()].data() : nullptr);
     if (argument.kind == Kind::kWorkspace) addresses.back() = workspace.value().data();
   }
-  int step = 0;
-  std::vector<void*> arguments;
-  for (size_t i = 0; i < addresses.size(); ++i) {
-    const bool is_step = work.kernel.arguments[i].kind == Kind::kStep;
-    arguments.push_back(is_step ? static_cast<void*>(&step) : &addresses[i]);
-  }
-  for (; step < work.kernel.launches; ++step) {
-    PLAIT_CUDA_RETURN_IF_ERROR(
-        gpu.runtime.LaunchKernel(kernel, {.grid = work.kernel.grid, .block = work.kernel.block},
-                                 arguments.data(), gpu.stream.get()));
-  }
+  PLAIT_CUDA_RETURN_IF_ERROR(launching == Launching::kInGraph
+                                 ? LaunchGraph(gpu, kernel, work, addresses)
+                                 : LaunchSteps(gpu, kernel, work, addresses, gpu.stream.get()));
   PLAIT_CUDA_RETURN_IF_ERROR(workspace.value().Download(gpu));
   Outputs outputs;
   for (size_t i = 0; i < operands.value().size(); ++i) {
@@ -190,14 +218,14 @@ Result<Outputs> Run(Gpu& gpu, Kernel kernel, const Work& work, const HostOperand
 
 void Check(Gpu& gpu, Kernel kernel, const Work& work) {
   const HostOperands host = simulated_gpu::OperandsOf(work);
-  const Result<Outputs> first = Run(gpu, kernel, work, host, 0);
+  const Result<Outputs> first = Run(gpu, kernel, work, host, 0, Launching::kOneByOne);
   ASSERT_TRUE(first.ok()) << work.name << ": " << first.error().message;
   const Difference difference =
       Compare(simulated_gpu::ReferenceOf(work, host), first.value(), work.precision);
   EXPECT_EQ(difference.not_numbers, 0) << work.name;
   EXPECT_TRUE(Passes(difference, work.problem, work.precision))
       << work.name << ": " << difference.relative_l2 << ", " << difference.largest;
-  const Result<Outputs> second = Run(gpu, kernel, work, host, 16);
+  const Result<Outputs> second = Run(gpu, kernel, work, host, 16, Launching::kInGraph);
   ASSERT_TRUE(second.ok()) << work.name << ": " << second.error().message;
   EXPECT_EQ(first.value(), second.value()) << work.name;
 }
