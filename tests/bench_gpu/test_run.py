@@ -283,6 +283,17 @@ def test_with_a_pack_nothing_is_compiled(tmp_path, no_compiler):
     assert {path.name for path in (tmp_path / "nothing").iterdir()} == {"results"}
 
 
+def test_a_pack_that_lacks_something_is_told(tmp_path):
+    process = run_program("--pack", tmp_path / "none", "--out", tmp_path / "out")
+    text, _ = process.communicate(timeout=60)
+    assert process.returncode == 2 and "no such folder" in text
+    (tmp_path / "pack").mkdir()
+    process = run_program("--device", "cpu", "--steps", "constants", "--pack", tmp_path / "pack",
+                          "--build", tmp_path / "work", "--out", tmp_path / "out")
+    text, _ = process.communicate(timeout=60)
+    assert process.returncode == 1 and "the pack has no plait-gpu-record" in text
+
+
 PEER_OPTIONS = "--peers eager --models tiny_sru --precisions strict"
 
 
