@@ -41,4 +41,9 @@ uint16_t ToBfloat(float a) {
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
+float RoundToTf32(float a) {
+  if (!std::isfinite(a)) return a;
+  return std::bit_cast<float>((std::bit_cast<uint32_t>(a) + 0x1000u) & 0xffffe000u);
+}
+
 }  // namespace plait::simulated_gpu

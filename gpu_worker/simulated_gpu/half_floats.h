@@ -11,4 +11,7 @@ uint16_t ToHalf(float a);
 float FromBfloat(uint16_t bits);
 uint16_t ToBfloat(float a);
 
+// To the 10 bits of mantissa that TF32 keeps: to the nearest, ties away from zero.
+float RoundToTf32(float a);
+
 }  // namespace plait::simulated_gpu

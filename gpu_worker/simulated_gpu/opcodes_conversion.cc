@@ -41,12 +41,6 @@ T RoundToIntegral(T a) {
   return static_cast<T>(Round(a));
 }
 
-// To nearest, ties away from zero.
-float ToTf32(float a) {
-  if (!std::isfinite(a)) return a;
-  return std::bit_cast<float>((std::bit_cast<uint32_t>(a) + 0x1000u) & 0xffffe000u);
-}
-
 float Saturate(float a) { return std::isnan(a) || a < 0.0f ? 0.0f : std::min(a, 1.0f); }
 
 // The first operand goes into the upper half.
@@ -109,7 +103,7 @@ void AddConversionOpcodes(OpcodeTable* table) {
   AddIntegersFrom<int64_t>(table, "s64");
   AddFloatFrom<float>(table, "f32");
   AddFloatFrom<double>(table, "f64");
-  AddOpcode<ToTf32>(table, "cvt.rna.tf32.f32", kConversion);
+  AddOpcode<RoundToTf32>(table, "cvt.rna.tf32.f32", kConversion);
   AddOpcode<Saturate>(table, "cvt.sat.f32.f32", kConversion);
   AddOpcode<Convert<double, float>>(table, "cvt.f64.f32", kConversion);
   AddOpcode<Convert<float, double>>(table, "cvt.rn.f32.f64", kConversion);

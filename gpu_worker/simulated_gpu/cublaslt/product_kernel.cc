@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/simulated_gpu/activations.h"
+#include "gpu_worker/simulated_gpu/half_floats.h"
 #include "gpu_worker/simulated_gpu/products.h"
 
 namespace plait::simulated_gpu {
@@ -107,8 +108,12 @@ absl::Status ProductKernel::Run(absl::Span<const uint64_t> arguments, DeviceMemo
   const auto read = [&](const char* name, const MatrixLayout& matrix, Parameter parameter) {
     return ReadTensor(Place(name, matrix, arguments[parameter]), memory);
   };
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<double> a, read("a", product_.a, kA));
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<double> b, read("b", product_.b, kB));
+  PLAIT_ASSIGN_OR_RETURN(std::vector<double> a, read("a", product_.a, kA));
+  PLAIT_ASSIGN_OR_RETURN(std::vector<double> b, read("b", product_.b, kB));
+  if ((chosen_.algorithm->numerical_flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32) != 0) {
+    for (double& x : a) x = RoundToTf32(static_cast<float>(x));
+    for (double& x : b) x = RoundToTf32(static_cast<float>(x));
+  }
   const int64_t m = product_.m(), n = product_.n(), k = product_.k();
   const double alpha = NumberOf(arguments[kAlpha]), beta = NumberOf(arguments[kBeta]);
   std::vector<double> c, bias;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <variant>
 
 #include "gpu_worker/simulated_gpu/activations.h"
 #include "gpu_worker/simulated_gpu/half_floats.h"
@@ -94,6 +96,16 @@ void RoundTo(cudnnDataType_t type, TensorValues* values) {
   }
 }
 
+bool IsProduct(const GraphOperation& operation) {
+  return std::holds_alternative<ConvolutionOperation>(operation.parameters) ||
+         std::holds_alternative<MatmulOperation>(operation.parameters);
+}
+
+TensorValues InTf32(TensorValues values) {
+  for (double& value : values) value = RoundToTf32(static_cast<float>(value));
+  return values;
+}
+
 }  // namespace
 
 TensorValues Evaluate(const PointwiseOperation& pointwise, const std::vector<ShapedValues>& inputs,
@@ -131,11 +143,17 @@ TensorValues Evaluate(const ReductionOperation& reduction, const std::vector<Sha
   return values;
 }
 
-void EvaluateGraph(const OperationGraph& graph, std::vector<TensorValues>* values) {
+void EvaluateGraph(const OperationGraph& graph, bool rounds_to_tf32,
+                   std::vector<TensorValues>* values) {
   for (const GraphOperation& operation : graph.operations) {
+    const bool rounds = rounds_to_tf32 && IsProduct(operation);
+    std::deque<TensorValues> rounded;  // whose elements stay where they are
     std::vector<ShapedValues> inputs;
     for (const size_t input : operation.inputs) {
-      inputs.push_back({graph.tensors[input].sizes, (*values)[input]});
+      const GraphTensor& tensor = graph.tensors[input];
+      const bool is_rounded = rounds && tensor.type == CUDNN_DATA_FLOAT;
+      const TensorValues& exact = (*values)[input];
+      inputs.push_back({tensor.sizes, is_rounded ? rounded.emplace_back(InTf32(exact)) : exact});
     }
     const GraphTensor& output = graph.tensors[operation.output];
     TensorValues& result = (*values)[operation.output];

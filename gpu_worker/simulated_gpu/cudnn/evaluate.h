@@ -33,7 +33,9 @@ TensorValues Evaluate(const AttentionOperation& attention, const std::vector<Sha
                       const std::vector<int64_t>& sizes);
 
 // Computes all tensors of a graph: those that no operation writes are in `values` already, by their
-// places.
-void EvaluateGraph(const OperationGraph& graph, std::vector<TensorValues>* values);
+// places. `rounds_to_tf32`: floats that are multiplied are rounded to TF32 first, as tensor cores
+// do.
+void EvaluateGraph(const OperationGraph& graph, bool rounds_to_tf32,
+                   std::vector<TensorValues>* values);
 
 }  // namespace plait::simulated_gpu

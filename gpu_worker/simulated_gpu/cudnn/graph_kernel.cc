@@ -37,6 +37,13 @@ absl::StatusOr<ElementType> CudnnElementType(cudnnDataType_t type) {
   }
 }
 
+bool UsesTensorCores(const CudnnEngine& engine) {
+  return std::any_of(engine.numerical_notes.begin(), engine.numerical_notes.end(), [](auto note) {
+    return note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
+           note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
+  });
+}
+
 std::string GraphName(const OperationGraph& graph, const CudnnEngine& engine) {
   std::string name = absl::StrCat("simulated_cudnn_eng", engine.index);
   for (const auto& [knob, value] : engine.knobs) absl::StrAppend(&name, "_k", knob, "=", value);
@@ -48,6 +55,7 @@ std::string GraphName(const OperationGraph& graph, const CudnnEngine& engine) {
 GraphKernel::GraphKernel(OperationGraph graph, const CudnnEngine& engine)
     : graph_(std::move(graph)),
       workspace_bytes_(std::max<int64_t>(engine.workspace_bytes, 0)),
+      rounds_to_tf32_(UsesTensorCores(engine)),
       name_(GraphName(graph_, engine)) {
   for (const GraphTensor& tensor : graph_.tensors) {
     parameter_of_.push_back(bound_.size());
@@ -121,7 +129,7 @@ absl::Status GraphKernel::Run(absl::Span<const uint64_t> arguments, DeviceMemory
       PLAIT_ASSIGN_OR_RETURN(values[i], ReadTensor(Place(i, arguments), memory));
     }
   }
-  EvaluateGraph(graph_, &values);
+  EvaluateGraph(graph_, rounds_to_tf32_, &values);
   PLAIT_RETURN_IF_ERROR(
       SpoilWorkspace(arguments.back(), static_cast<uint64_t>(workspace_bytes_), memory));
   for (size_t i = 0; i < values.size(); ++i) {

@@ -41,6 +41,7 @@ class GraphKernel : public StandIn {
 
   const OperationGraph graph_;
   const int64_t workspace_bytes_;
+  const bool rounds_to_tf32_;  // floats that it multiplies
   std::string name_;
   std::vector<GraphTensor> bound_;
   std::vector<size_t> parameter_of_;  // by a tensor's place in the graph; virtual ones have none

@@ -86,6 +86,47 @@ TEST(LibraryConformanceTest, CublasLtComputesWhatItsDescriptorsSay) {
   EXPECT_EQ(LiveCublasLtObjects(), 0);
 }
 
+// The smallest relative L2 of all candidates of the case.
+double LeastError(const cuda::CandidateSource& source, const LibraryCase& problem) {
+  LibraryFixture fixture;
+  const cuda::ProblemShape shape = cuda::ShapeOf(problem.problem).value();
+  double least = 1;
+  for (const auto& candidate : fixture.List(source, problem)) {
+    EXPECT_TRUE(candidate->Prepare().ok()) << candidate->name();
+    const std::vector<std::string> notes = candidate->notes();
+    if (problem.precision == cuda::Precision::kTf32 &&
+        std::find(notes.begin(), notes.end(), "tensor_core") == notes.end()) {
+      continue;
+    }
+    const LibraryOperands operands = fixture.Upload(problem, candidate->workspace_bytes());
+    const auto outputs = fixture.Run(*candidate, problem, operands);
+    EXPECT_TRUE(outputs.ok()) << candidate->name() << ": " << outputs.error().message;
+    if (!outputs.ok()) return least;
+    const cuda::Difference difference =
+        cuda::Compare(cuda::ComputeReference(problem.problem, shape, problem.layout, operands.host,
+                                             kOperationsMax, 1),
+                      outputs.value(), problem.precision);
+    least = std::min(least, difference.relative_l2);
+    fixture.Free();
+  }
+  return least;
+}
+
+// As tensor cores do: what is chosen in TF32 loses accuracy on the simulated device, too.
+TEST(LibraryConformanceTest, TensorCoresRoundFloatsToTf32) {
+  const cuda::ConvProblem conv{.c = 16, .h = 9, .w = 9, .k = 16, .r = 3, .s = 3};
+  const cuda::GemmProblem product{.m = 16, .n = 16, .k = 64};
+  for (const auto& [source, problem] :
+       {std::pair<const cuda::CandidateSource*, cuda::Problem>(&cuda::kCudnnSource, conv),
+        {&cuda::kCublasLtSource, product}}) {
+    SCOPED_TRACE(source->name);
+    EXPECT_LT(LeastError(*source, {"strict", problem}), 1e-6);
+    const double rounded = LeastError(*source, {"tf32", problem, cuda::Precision::kTf32});
+    EXPECT_GT(rounded, 1e-5);
+    EXPECT_LT(rounded, 1e-3);
+  }
+}
+
 // The lists are cuDNN's own, for the device that the runtime has.
 TEST(LibraryConformanceTest, EnginesAreThoseThatCudnnListsForTheDevice) {
   LibraryCase conv;
