@@ -237,10 +237,9 @@ class Preparation {
   std::vector<std::jthread> threads_;  // the last member: it goes first
 };
 
-}  // namespace
-
-std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& device,
-                                     bool has_libraries) {
+// What each source has in one precision.
+std::vector<SourceAnswer> Answers(const StepProblem& step, Precision precision,
+                                  const CudaDevice& device, bool has_libraries) {
   std::vector<SourceAnswer> answers;
   for (const CandidateSource* source : kSources) {
     if (!has_libraries && !IsGenerated(*source)) {
@@ -248,10 +247,22 @@ std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& 
       answers.push_back({source, Error{ErrorCode::kUnavailable, what}});
       continue;
     }
-    answers.push_back({source, source->enumerate(step.problem.problem, step.problem.precision,
+    answers.push_back({source, source->enumerate(step.problem.problem, precision,
                                                  step.problem.layout, step.places, device)});
   }
   return answers;
+}
+
+}  // namespace
+
+std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& device,
+                                     bool has_libraries) {
+  std::vector<SourceAnswer> answers = Answers(step, step.problem.precision, device, has_libraries);
+  const bool has_any = std::any_of(answers.begin(), answers.end(), [](const SourceAnswer& answer) {
+    return answer.candidates.ok() && !answer.candidates.value().empty();
+  });
+  if (has_any || step.problem.precision != Precision::kTf32) return answers;
+  return Answers(step, Precision::kStrict, device, has_libraries);
 }
 
 PreparedStep PrepareFirst(const StepProblem& step, const CudaDevice& device, bool has_libraries) {

@@ -19,9 +19,10 @@ struct SourceAnswer {
   Result<std::vector<std::unique_ptr<Candidate>>> candidates;
 };
 
-// Asks every source (candidate_sources.def) for the ways to compute a problem. `has_libraries`:
-// whether cuDNN and cuBLASLt are there for the device; the sources of libraries are not asked where
-// they are not, since the real ones would take a simulated driver for a real one.
+// Asks every source (candidate_sources.def) for the ways to compute a problem; where none has one
+// in TF32, for those in strict fp32, which are as right. `has_libraries`: whether cuDNN and
+// cuBLASLt are there for the device; the sources of libraries are not asked where they are not,
+// since the real ones would take a simulated driver for a real one.
 std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& device,
                                      bool has_libraries);
 

@@ -139,6 +139,27 @@ TEST_F(CudaPlansTest, RunsTheImplementationThatAPlanNames) {
   ExpectEqualsReference(graph, Load(graph, plan).get());
 }
 
+// A depthwise convolution has no kernel on tensor cores: a plan in TF32 runs that of strict fp32.
+TEST_F(CudaPlansTest, RunsAStrictKernelWhereThereIsNoneInTf32) {
+  const plait::Graph graph = Parse(R"(graph {
+  input %x: float32[1,8,12,12]
+  const %w: float32[8,1,3,3] = synthetic 1
+  %y = Conv(%x, %w) {group=8}
+  output %y
+})");
+  plait::Kernel kernel = catalog_.KernelsAt(graph, 0, /*fuse=*/false).front();
+  ASSERT_EQ(kernel.variant, kStrictForm);
+  kernel.variant = std::string(kTf32Form);
+  const auto open = executor_->LoadKernel(graph, kernel, NoWeights());
+  ASSERT_TRUE(open.ok()) << open.status();
+  ExpectEqualsReference(graph, open->get());
+  kernel.variant = (*open)->step_variants()[0];
+  EXPECT_THAT(kernel.variant, testing::StartsWith("tf32/generated/depthwise"));
+  const auto named = executor_->LoadKernel(graph, kernel, NoWeights());
+  ASSERT_TRUE(named.ok()) << named.status();
+  ExpectEqualsReference(graph, named->get());
+}
+
 // What a plan left open and a device chose is what the plan gets when it is loaded again.
 TEST_F(CudaPlansTest, NamesWhatItChose) {
   const plait::Graph graph = Parse(kChain);
