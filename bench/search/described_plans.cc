@@ -13,8 +13,6 @@
 namespace plait {
 namespace {
 
-constexpr double kTf32FlopsPerUs = 400e6;
-
 // Predicted profiles, as many as are asked for.
 struct Predictions {
   explicit Predictions(Profiler& profiler) : cache(profiler, log), budgeted(cache, budget, log) {}
@@ -90,12 +88,6 @@ ScheduleProblem ProblemOn(const CoveredGraph& covered, const DescribedDevice& de
     cover.steps[i].group.whole = choice;
   }
   return MakeScheduleProblem(cover, ScheduleDeviceOf(DescriptionOf(device)));
-}
-
-DescribedDevice InTf32(DescribedDevice device) {
-  device.element_share *= device.flops_per_us / kTf32FlopsPerUs;
-  device.flops_per_us = kTf32FlopsPerUs;
-  return device;
 }
 
 DescribedDevice DrawnDevice(DescribedDevice device, uint64_t seed) {

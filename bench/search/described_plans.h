@@ -33,9 +33,6 @@ absl::StatusOr<std::vector<Plan>> PlansOnDescribed(const Graph& graph,
 ScheduleProblem ProblemOn(const CoveredGraph& covered, const DescribedDevice& device,
                           PredictionDetail detail);
 
-// The device at the rate of TF32 where it multiplies tiles; what computes element by element stays.
-DescribedDevice InTf32(DescribedDevice device);
-
 // Each constant times or by up to 1.3, log-uniform and independent. Equal seeds draw alike.
 DescribedDevice DrawnDevice(DescribedDevice device, uint64_t seed);
 

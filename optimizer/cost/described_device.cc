@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "optimizer/cost/kernel_blocks.h"
@@ -14,6 +15,8 @@ namespace plait {
 namespace {
 
 constexpr absl::string_view kPrefix = "model:";
+// How the variants of kernels begin that may round what they multiply to TF32.
+constexpr absl::string_view kTf32Forms = "tf32/";
 // Of its rates that a kernel is said to reach on the back of an envelope.
 constexpr double kEnvelopeShare = 0.6;
 
@@ -118,6 +121,13 @@ DeviceDescription DescriptionOf(const DescribedDevice& device) {
   return description;
 }
 
+DescribedDevice InTf32(DescribedDevice device) {
+  if (device.tf32_flops_per_us == 0) return device;
+  device.element_share *= device.flops_per_us / device.tf32_flops_per_us;
+  device.flops_per_us = device.tf32_flops_per_us;
+  return device;
+}
+
 Profile DescribedProfiler::Predict(const LoneKernel& lone) const {
   const std::optional<KernelBlocks> blocks =
       BlocksOf(lone, device_.multiprocessors, device_.multiprocessor);
@@ -128,8 +138,10 @@ Profile DescribedProfiler::Predict(const LoneKernel& lone) const {
     nothing.compute_share = 0;
     return nothing;
   }
-  return detail_ == PredictionDetail::kEnvelope ? OnEnvelope(device_, work)
-                                                : ProfileInBlocks(device_, work, *blocks);
+  const bool is_tf32 = absl::StartsWith(lone.kernel.variant, kTf32Forms);
+  const DescribedDevice device = is_tf32 ? InTf32(device_) : device_;
+  return detail_ == PredictionDetail::kEnvelope ? OnEnvelope(device, work)
+                                                : ProfileInBlocks(device, work, *blocks);
 }
 
 absl::StatusOr<std::vector<Profile>> DescribedProfiler::Measure(

@@ -27,6 +27,7 @@ struct DescribedDevice {
   int multiprocessors = 1;        // SMs: blocks that run side by side without sharing one
   Multiprocessor multiprocessor;  // what each of them has
   double flops_per_us = 0;        // a multiply-add counts as two
+  double tf32_flops_per_us = 0;   // of tensor cores; 0: unknown, and then that of fp32
   double bytes_per_us = 0;        // of memory, as a copy of it reaches
   double l2_bytes_per_us = 0;     // of the second cache
   double multiprocessor_bytes_per_us =
@@ -49,6 +50,9 @@ struct DescribedDevice {
 #define PLAIT_DESCRIBED_DEVICE(name, Name) extern const DescribedDevice k##Name##Device;
 #include "optimizer/cost/described_devices.def"
 #undef PLAIT_DESCRIBED_DEVICE
+
+// The device at the rate of TF32 where it multiplies tiles; what computes element by element stays.
+DescribedDevice InTf32(DescribedDevice device);
 
 // In the order of described_devices.def.
 absl::Span<const DescribedDevice* const> DescribedDevices();
@@ -80,6 +84,7 @@ enum class PredictionDetail {
 // if it multiplies tiles, and the longest of three: its rounds of multiply-adds, by blocks whose
 // tiles may stick out of the result; its weights, and values beyond half of the second cache, from
 // memory; its other values from that cache. Few blocks read no more than their multiprocessors can.
+// Forms in TF32 ("tf32/auto") multiply tiles at that rate.
 // (S. Williams et al., Roofline, CACM 2009; tiles and rounds as in NVIDIA's Matrix Multiplication
 // Background User's Guide.) Thread-safe.
 class DescribedProfiler : public Profiler {

@@ -15,6 +15,8 @@ const DescribedDevice kH200Device = {
     .multiprocessors = 132,
     .multiprocessor = {.shared_bytes = 228 << 10, .threads = 2048, .blocks = 32},
     .flops_per_us = 60e6,
+    // Data sheet: 494 TFLOPS in TF32 without sparsity, of which 400 are left likewise.
+    .tf32_flops_per_us = 400e6,
     // Data sheet: 4.8 TB/s of HBM3e; reading reaches 4.4 as measured.
     .bytes_per_us = 4.4e6,
     // Measured: 8.2 to 8.5 TB/s where 16 to 50 MB are read again and again.

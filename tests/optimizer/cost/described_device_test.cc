@@ -33,10 +33,10 @@ constexpr DescribedDevice kTen = {.name = "ten",
                                   .element_share = 1};
 
 Profile Predict(const DescribedDevice& device, const std::string& family,
-                const std::string& graph_text,
-                PredictionDetail detail = PredictionDetail::kBlocks) {
+                const std::string& graph_text, PredictionDetail detail = PredictionDetail::kBlocks,
+                const std::string& variant = "") {
   DescribedProfiler profiler(device, detail);
-  const ProfileKey key = {.family = family, .graph_text = graph_text};
+  const ProfileKey key = {.family = family, .variant = variant, .graph_text = graph_text};
   const auto profiles = profiler.Measure({{key}});
   return profiles.ok() ? profiles->front() : Profile();
 }
@@ -60,6 +60,20 @@ TEST(DescribedDeviceTest, BlocksAreComputedInRounds) {
 TEST(DescribedDeviceTest, ATileThatSticksOutIsComputedWhole) {
   EXPECT_DOUBLE_EQ(Predict(kTen, "matmul", Product(600)).latency_us_median,
                    Predict(kTen, "matmul", Product(640)).latency_us_median);
+}
+
+TEST(DescribedDeviceTest, FormsInTf32MultiplyTilesAtItsRate) {
+  DescribedDevice device = kTen;
+  const auto latency_us = [&](const std::string& variant) {
+    return Predict(device, "matmul", Product(640), PredictionDetail::kBlocks, variant)
+        .latency_us_median;
+  };
+  const double strict_us = latency_us("strict/auto");
+  EXPECT_EQ(latency_us("tf32/auto"), strict_us) << "the rate is not known";
+  device.tf32_flops_per_us = 4 * device.flops_per_us;
+  EXPECT_EQ(latency_us("strict/auto"), strict_us);
+  EXPECT_DOUBLE_EQ(latency_us("tf32/auto"), 2.5 + (strict_us - 2.5) / 4);
+  EXPECT_EQ(latency_us("tf32/cublaslt/algo1"), latency_us("tf32/auto"));
 }
 
 TEST(DescribedDeviceTest, ManyTilesAreLarge) {
