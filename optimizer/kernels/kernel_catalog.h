@@ -13,6 +13,8 @@ namespace plait {
 // What of a catalog is asked for.
 struct CatalogOptions {
   bool digits = true;  // kernels that write numbers in digits of bytes
+  bool bf16 = true;    // kernels that multiply numbers in bf16
+  bool tf32 = true;    // kernels that may round what they multiply to TF32
 };
 
 // What a backend can run as one kernel. Pure description: no device is needed to ask. One
@@ -66,8 +68,8 @@ class KernelCatalog {
     return kernel.width < threads;
   }
 
-  // Whether there are kernels that multiply numbers in bf16.
-  virtual bool HasBf16() const { return false; }
+  // Whether there are kernels that multiply numbers in this precision, "bf16" or "tf32".
+  virtual bool HasPrecision(absl::string_view /*precision*/) const { return false; }
 
   // Whether the kernel reads, or writes, images in channels-last whose pixels lie further apart
   // than they have channels: parts of others (Value::first_channel in optimizer/plan/plan.h).

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/search/measure_batch.h"
 
@@ -15,6 +16,12 @@ constexpr double kPredictedUsMin = 1e-3;
 
 // As little as proves that outputs are equal.
 constexpr VerificationBatch kComparison = {.loads = 1, .rounds = 1, .rounds_min = 1};
+
+// Plans of the same have the same outputs, but for the order of sums.
+std::string ComputationOf(const PlanCandidate& candidate) {
+  if (candidate.plan.precision != "strict") return absl::StrCat("plan ", candidate.id);
+  return absl::StrCat("graph ", candidate.graph.fingerprint().ToString());
+}
 
 }  // namespace
 
@@ -30,17 +37,17 @@ absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidat
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
     return candidates[a].predicted_us < candidates[b].predicted_us;
   });
-  // By graph.
-  absl::flat_hash_map<Fingerprint, CandidateMeasurement> compared;
+  absl::flat_hash_map<std::string, CandidateMeasurement> compared;  // by what they compute
   for (const int index : order) {
     const PlanCandidate& candidate = candidates[index];
-    auto known = compared.find(candidate.graph.fingerprint());
+    std::string computation = ComputationOf(candidate);
+    auto known = compared.find(computation);
     if (known == compared.end()) {
       PLAIT_ASSIGN_OR_RETURN(
           std::vector<CandidateMeasurement> measured,
           MeasureBatch({baseline, candidate}, kComparison, context.verifier, context.log));
       result.baseline = std::move(measured[0]);
-      known = compared.emplace(candidate.graph.fingerprint(), std::move(measured[1])).first;
+      known = compared.emplace(std::move(computation), std::move(measured[1])).first;
     }
     const bool ran = known->second.error.empty();
     if (ran && IsAccepted(known->second.equivalence, options.accept_inconclusive)) {

@@ -31,8 +31,9 @@ absl::StatusOr<std::vector<CandidateMeasurement>> ComparingVerifier::Verify(
 }
 
 absl::StatusOr<std::vector<LayerError>> ComparingVerifier::MeasureErrors(
-    const PlanCandidate& /*candidate*/, absl::Span<const int> /*steps*/) {
-  return std::vector<LayerError>();
+    const PlanCandidate& candidate, absl::Span<const int> steps) {
+  if (catalog_ != nullptr) return std::vector<LayerError>();
+  return verifier_.MeasureErrors(candidate, steps);
 }
 
 }  // namespace plait

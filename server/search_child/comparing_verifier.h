@@ -31,7 +31,8 @@ class ComparingVerifier : public Verifier {
   absl::StatusOr<std::vector<CandidateMeasurement>> Verify(
       absl::Span<const PlanCandidate> candidates, const VerificationBatch& batch) override;
 
-  // None: neither kind of device has no kernels that need admission.
+  // None of a device that is only described, which has no kernels that need admission. A simulated
+  // one measures them, by `verifier`, whose errors are this one's.
   absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate& candidate,
                                                         absl::Span<const int> steps) override;
 

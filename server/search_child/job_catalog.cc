@@ -6,23 +6,36 @@
 namespace plait {
 namespace {
 
-bool IsBf16(const v1::OptimizeOptions& options) { return options.precision() == "bf16"; }
+// Precisions that name the numbers to compute in, beside fp32.
+bool NamesNumbers(absl::string_view precision) {
+  return precision == "bf16" || precision == "tf32";
+}
+
+// What a processor would need for them; nothing is known of what other devices need.
+absl::string_view NeedOf(absl::string_view precision, const DeviceDescription& device) {
+  if (device.backend != "cpu") return "";
+  return precision == "bf16" ? ", which take AMX" : ", which take a GPU";
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KernelCatalog>> JobCatalog(const v1::OptimizeOptions& options,
                                                           const DeviceDescription& device) {
-  return CatalogFor(device, {.digits = !IsBf16(options)});
+  const bool has_all = !NamesNumbers(options.precision());
+  return CatalogFor(device, {.digits = has_all,
+                             .bf16 = has_all || options.precision() == "bf16",
+                             .tf32 = has_all || options.precision() == "tf32"});
 }
 
 std::vector<std::string> PrecisionWarnings(const v1::OptimizeOptions& options,
                                            const DeviceDescription& device,
                                            const KernelCatalog& catalog) {
-  if (!IsBf16(options) || catalog.HasBf16()) return {};
+  const absl::string_view precision = options.precision();
+  if (!NamesNumbers(precision) || catalog.HasPrecision(precision)) return {};
   const std::string has =
       device.instruction_set.empty() ? "" : absl::StrCat(" (it has ", device.instruction_set, ")");
-  return {absl::StrCat("device ", device.id, " has no kernels in bf16, which take AMX", has,
-                       ": all layers compute in fp32")};
+  return {absl::StrCat("device ", device.id, " has no kernels in ", precision,
+                       NeedOf(precision, device), has, ": all layers compute in fp32")};
 }
 
 }  // namespace plait

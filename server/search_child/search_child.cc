@@ -113,12 +113,11 @@ class ChildSearch {
                        ", where nothing is measured, no other runtime could run them"));
     }
     // Of a described device this was refused before there was a job.
-    if (is_predicted() && (targets_.size() > 1 || start_.options().threads() != 0 ||
-                           start_.options().precision() != "strict")) {
+    if (is_predicted() && (targets_.size() > 1 || start_.options().threads() != 0)) {
       return wire::Error(v1::ERROR_REASON_UNSUPPORTED,
                          absl::StrCat(start_.device().id(),
-                                      " is simulated: there are no plans for it with threads, "
-                                      "several shapes or another precision than \"strict\""));
+                                      " is simulated: there are no plans for it with threads or "
+                                      "several shapes"));
     }
     if (targets_.size() > 1 && body_ != Body::kOriginal) {
       return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,

@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import re
 import subprocess
 import sys
 
@@ -147,6 +148,88 @@ def test_models_with_kernels_of_libraries(cli, server, folder, model_file, name)
     assert_replays(model, optimized, extensions=3)
 
 
+def plan_text(optimized):
+    (text,) = (models.unpacked_text(entry.value) for entry in onnx.load(optimized).metadata_props
+               if entry.key == "plait.plan")
+    return text
+
+
+def products_model():
+    """Products that take longer to compute than to read."""
+    random = np.random.default_rng(4)
+    weights = [numpy_helper.from_array(random.normal(0, 0.05, shape).astype(np.float32), name)
+               for name, shape in (("first", [64, 64, 3, 3]), ("second", [64, 64, 3, 3]),
+                                   ("matrix", [256, 256]))]
+    weights.append(numpy_helper.from_array(np.array([64, 256], np.int64), "rows"))
+    nodes = [helper.make_node("Conv", ["x", "first"], ["a"], pads=[1, 1, 1, 1]),
+             helper.make_node("Relu", ["a"], ["b"]),
+             helper.make_node("Conv", ["b", "second"], ["c"], pads=[1, 1, 1, 1]),
+             helper.make_node("Tanh", ["c"], ["d"]),
+             helper.make_node("Reshape", ["d", "rows"], ["e"]),
+             helper.make_node("MatMul", ["e", "matrix"], ["y"])]
+    graph = helper.make_graph(
+        nodes, "products", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64, 16, 16])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [64, 256])], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model.SerializeToString(deterministic=True)
+
+
+def optimize_within(cli, server, model, optimized, *options):
+    """The report, and the forms of the kernels of the plan, for a job that may lose accuracy."""
+    report = cli.run("optimize", model, "-o", optimized, "--device", "cuda:0", "--budget", "120s",
+                     *options, *server, "--json").expect(0).json
+    schemas.check("optimize", report)
+    return report, re.findall(r'variant="(\w+)/', plan_text(optimized))
+
+
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+def test_tf32_is_lost_where_it_is_allowed(cli, server, folder):
+    model, optimized = folder / "products.onnx", folder / "out.onnx"
+    model.write_bytes(products_model())
+    report, forms = optimize_within(cli, server, model, optimized, "--precision", "tf32")
+    assert report["optimized"]["precision"] == "tf32" and forms.count("tf32") == 3
+    assert 1e-5 < report["equivalence"]["max_rel_error"] <= 1e-3
+    again = folder / "again.onnx"
+    cli.run("replay", report["id"], "-o", again, *server).expect(0)
+    assert again.read_bytes() == optimized.read_bytes()
+    ran, (output,) = outputs_of(cli, folder, optimized, "cuda:0")
+    assert ran["plan"]["grade"] == "exact"
+    _, (wanted,) = outputs_of(cli, folder, model, "reference")
+    assert 1e-5 < np.abs(output - wanted).max() / np.abs(wanted).max() <= 1e-3
+    # Layers whose error counts for too much stay in strict fp32 then.
+    report, forms = optimize_within(cli, server, model, optimized, "--precision", "tf32",
+                                    "--max-rel-error", "1e-5")
+    assert report["equivalence"]["max_rel_error"] <= 1e-5 and "strict" in forms
+    report, forms = optimize_within(cli, server, model, optimized, "--max-rel-error", "1e-3")
+    assert report["optimized"]["precision"] == "auto" and forms.count("tf32") == 3
+    report, forms = optimize_within(cli, server, model, optimized)
+    assert report["optimized"]["precision"] == "strict" and "tf32" not in forms
+
+
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+@pytest.mark.parametrize("name", ["tiny_resnet", "tiny_bert"])
+def test_models_in_tf32(cli, server, folder, model_file, name):
+    model, optimized = model_file(name), folder / "out.onnx"
+    report, forms = optimize_within(cli, server, model, optimized, "--precision", "tf32")
+    assert report["optimized"]["precision"] == "tf32"
+    assert report["equivalence"]["max_rel_error"] <= 1e-3
+    assert not any("tf32" in warning for warning in report["warnings"])
+    # A product that takes no less time in TF32, as all of tiny_bert, stays in strict fp32.
+    assert "strict" in forms and ("tf32" in forms) == (name == "tiny_resnet")
+
+
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+def test_bf16_is_fp32_on_a_gpu(cli, server, folder, model_file):
+    optimized = folder / "out.onnx"
+    report = cli.run("optimize", model_file("tiny_resnet"), "-o", optimized, "--device", "cuda:0",
+                     "--budget", "60s", "--precision", "bf16", *server, "--json").expect(0).json
+    (warning,) = (warning for warning in report["warnings"] if "bf16" in warning)
+    assert warning.startswith("device cuda:0 has no kernels in bf16") and "AMX" not in warning
+    # Nor in TF32, in which a bound of 0.05 would let nearly all products run.
+    assert '"tf32/' not in plan_text(optimized)
+
+
 def assert_replays(model, optimized, extensions):
     """In random orders, of which each is proved to have no race, the plan gives the same bits."""
     done = subprocess.run([programs.program("replay_plan"), model, "--extensions", str(extensions),
@@ -204,7 +287,7 @@ def test_nobody_takes_predictions_for_times(cli, server, folder):
     refused = cli.run("bench", model, "--device", "cuda:0")
     assert refused.code != 0 and "is simulated, and has no times" in refused.err
     refused = cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0",
-                      "--precision", "bf16", *server)
+                      "--threads", "2", *server)
     assert refused.code != 0 and "cuda:0 is simulated" in refused.err
 
 

@@ -158,6 +158,15 @@ def test_bf16_is_computed_in_or_said_to_be_fp32(runtime, server):
             "openvino": "INFERENCE_PRECISION_HINT=bf16"}[runtime] in measured.options
 
 
+def test_tf32_is_said_to_be_fp32(runtime, server):
+    server.start_worker(runtime)
+    task = models.task(server, [models.product()])
+    task.measure_models.precision = "tf32"
+    measured = server.ask(task).measure_models
+    assert not measured.models[0].error
+    assert "computes in fp32, as it has no tf32" in measured.options
+
+
 def test_a_blob_that_is_not_sent_fails_the_task(runtime, server):
     server.start_worker(runtime)
     task = models.task(server, [models.product()])

@@ -1,4 +1,5 @@
 #include <cstring>
+#include <optional>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include "gpu_worker/executor/check_load.h"
 #include "gpu_worker/executor/compare_outputs.h"
 #include "gpu_worker/executor/make_inputs.h"
+#include "gpu_worker/executor/measure_errors.h"
 #include "gpu_worker/executor/measure_plans.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "tests/gpu_worker/executor/executor_fixture.h"
@@ -361,6 +363,45 @@ std::vector<std::string> AllBackends() {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryBackend, HostileGraphTest, testing::ValuesIn(AllBackends()),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           return info.param;
+                         });
+
+class LayerErrorTest : public testing::TestWithParam<std::string>, protected WithExecutor {
+ protected:
+  void SetUp() override { Open(GetParam(), 1); }
+
+  LayerError ErrorOf(const Graph& graph, const std::string& variant) {
+    Plan plan = SimplePlan(graph, executor_->device(), *catalog_, {.threads = 1});
+    plan.steps[0].kernel.variant = variant;
+    const auto errors = MeasureErrors(*executor_, {&graph, &plan}, {0}, NoWeights(), {});
+    EXPECT_TRUE(errors.ok()) << errors.status();
+    return errors.ok() ? errors->front() : LayerError();
+  }
+};
+
+// On the simulated device, too, whose libraries are stand-ins.
+TEST_P(LayerErrorTest, ProductsInTf32LoseWhatTensorCoresDo) {
+  if (GetParam() != "cuda") GTEST_SKIP() << "has no TF32";
+  const Graph graph = ParseTyped(R"(graph {
+  input %x: float32[16,64]
+  const %w: float32[64,32] = synthetic 1
+  %y = MatMul(%x, %w)
+  output %y
+})");
+  Kernel kernel = catalog_->KernelsAt(graph, 0, false).front();
+  const std::optional<std::string> less_exact = catalog_->LessExact(kernel);
+  ASSERT_TRUE(less_exact.has_value());
+  EXPECT_TRUE(catalog_->HasPrecision("tf32"));
+  const LayerError strict = ErrorOf(graph, kernel.variant);
+  EXPECT_TRUE(IsAdmitted(strict)) << strict.error;
+  const LayerError rounded = ErrorOf(graph, *less_exact);
+  EXPECT_FALSE(IsAdmitted(rounded));
+  EXPECT_GT(rounded.error, 2e-5);
+  EXPECT_LT(rounded.error, 2e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryBackend, LayerErrorTest, testing::ValuesIn(AllBackends()),
                          [](const testing::TestParamInfo<std::string>& info) {
                            return info.param;
                          });

@@ -93,6 +93,16 @@ TEST_F(VerifyPredictedTest, WhatIsWrongIsRefusedWithAllPlansOfItsGraph) {
   EXPECT_EQ(result.refused[1].predicted_us, 60);
 }
 
+// What one of them loses says nothing about the other.
+TEST_F(VerifyPredictedTest, PlansThatMayLoseAccuracyAreComparedOneByOne) {
+  for (PlanCandidate& candidate : candidates_) candidate.plan.precision = "tf32";
+  verifier_.wrong = "best";
+  const VerificationResult result = Verify();
+  EXPECT_EQ(result.winner, 4);
+  EXPECT_THAT(verifier_.calls, ElementsAre("base best", "base second"));
+  EXPECT_EQ(result.refused.size(), 1u);
+}
+
 TEST_F(VerifyPredictedTest, TheOriginalStaysWhereNothingIsPredictedToBeFaster) {
   verifier_.broken = "best";
   verifier_.wrong = "good";

@@ -24,6 +24,10 @@ class NotingVerifier : public FakeVerifier {
     asked.assign(candidates.begin(), candidates.end());
     return FakeVerifier::Verify(candidates, batch);
   }
+  absl::StatusOr<std::vector<LayerError>> MeasureErrors(const PlanCandidate&,
+                                                        absl::Span<const int> steps) override {
+    return std::vector<LayerError>(steps.size(), {.error = 1e-4});
+  }
   std::vector<PlanCandidate> asked;
 };
 
@@ -68,6 +72,11 @@ TEST(ComparingVerifierTest, RunsPlansAsTheyAreOnTheDeviceItself) {
   EXPECT_EQ(worker.asked[0].plan, plan);
   ASSERT_EQ(measured->size(), 1u);
   EXPECT_TRUE(measured->front().latency_us.empty());
+  // What a kernel loses there, too.
+  const auto errors = verifier.MeasureErrors({"a", graph, plan, 10}, {0});
+  ASSERT_TRUE(errors.ok()) << errors.status();
+  ASSERT_EQ(errors->size(), 1u);
+  EXPECT_EQ(errors->front().error, 1e-4);
 }
 
 }  // namespace

@@ -73,6 +73,45 @@ TEST(JobCatalogTest, Bf16HasNothingInDigits) {
   }
 }
 
+DeviceDescription Gpu() {
+  DeviceDescription device;
+  device.id = "cuda:0";
+  device.backend = "cuda";
+  device.fingerprint = "cuda;_a_gpu";
+  device.instruction_set = "sm_90";
+  return device;
+}
+
+TEST(JobCatalogTest, Tf32HasNeitherDigitsNorBf16) {
+  for (const char* family : {"matmul_bf16", "conv_bf16", "matmul_int8", "conv_int8"}) {
+    EXPECT_THAT(Families("tf32", "amx"), Not(Contains(family)));
+  }
+}
+
+TEST(JobCatalogTest, AGpuRoundsToTf32WhereItIsNotAskedForOthers) {
+  const Kernel product = {.family = "matmul", .variant = "strict/auto", .nodes = {0}};
+  for (const auto& [precision, rounds] :
+       {std::pair("strict", true), {"auto", true}, {"tf32", true}, {"bf16", false}}) {
+    auto catalog = JobCatalog(OptionsOf(precision), Gpu());
+    ASSERT_TRUE(catalog.ok()) << catalog.status();
+    EXPECT_EQ((*catalog)->LessExact(product).has_value(), rounds) << precision;
+  }
+}
+
+TEST(JobCatalogTest, SaysWhereAPrecisionIsFp32OnAGpu) {
+  for (const auto& [precision, warnings] :
+       {std::pair("tf32", 0u), {"auto", 0u}, {"strict", 0u}, {"bf16", 1u}}) {
+    const v1::OptimizeOptions options = OptionsOf(precision);
+    auto catalog = JobCatalog(options, Gpu());
+    ASSERT_TRUE(catalog.ok()) << catalog.status();
+    const std::vector<std::string> said = PrecisionWarnings(options, Gpu(), **catalog);
+    ASSERT_EQ(said.size(), warnings) << precision;
+    if (warnings == 0) continue;
+    EXPECT_EQ(said[0],
+              "device cuda:0 has no kernels in bf16 (it has sm_90): all layers compute in fp32");
+  }
+}
+
 TEST(JobCatalogTest, SaysWhereBf16IsFp32) {
   const auto warnings = [](const std::string& precision, const std::string& instruction_set) {
     return PrecisionWarnings(OptionsOf(precision), DeviceWith(instruction_set),
@@ -82,6 +121,9 @@ TEST(JobCatalogTest, SaysWhereBf16IsFp32) {
               ElementsAre("device cpu has no kernels in bf16, which take AMX (it has avx512_bf16): "
                           "all layers compute in fp32"));
   EXPECT_THAT(warnings("bf16", "amx"), IsEmpty());
+  EXPECT_THAT(warnings("tf32", "amx"),
+              ElementsAre("device cpu has no kernels in tf32, which take a GPU (it has amx): "
+                          "all layers compute in fp32"));
   EXPECT_THAT(warnings("auto", "generic"), IsEmpty());
   EXPECT_THAT(warnings("strict", "generic"), IsEmpty());
 }

@@ -40,7 +40,8 @@ absl::Span<const FamilyOffer* const> CpuFamilies() { return kFamilies; }
 
 bool CpuCatalog::IsOffered(const FamilyOffer& family) const {
   return HasInstructions(device_, family.instruction_set) &&
-         (options_.digits || family.planes != Planes::kDigits);
+         (options_.digits || family.planes != Planes::kDigits) &&
+         (options_.bf16 || family.planes != Planes::kBf16);
 }
 
 // Every variant in every row of formats is a kernel of one thread, one of all threads where that
@@ -120,7 +121,8 @@ std::optional<std::string> CpuCatalog::LessExact(const Kernel& kernel) const {
   return family->less_exact(kernel.variant);
 }
 
-bool CpuCatalog::HasBf16() const {
+bool CpuCatalog::HasPrecision(absl::string_view precision) const {
+  if (precision != "bf16") return false;
   return std::any_of(std::begin(kFamilies), std::end(kFamilies), [this](const FamilyOffer* family) {
     return family->planes == Planes::kBf16 && IsOffered(*family);
   });

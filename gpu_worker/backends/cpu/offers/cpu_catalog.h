@@ -18,7 +18,7 @@ class CpuCatalog : public KernelCatalog {
   bool NeedsAdmission(const Kernel& kernel) const override;
   std::optional<std::string> MoreExact(const Kernel& kernel) const override;
   std::optional<std::string> LessExact(const Kernel& kernel) const override;
-  bool HasBf16() const override;
+  bool HasPrecision(absl::string_view precision) const override;
   bool ReadsParts(const Kernel& kernel) const override;
   bool WritesParts(const Kernel& kernel) const override;
   double ExpectedShare(const Kernel& kernel) const override;

@@ -127,6 +127,10 @@ std::optional<std::string> CudaCatalog::LessExact(const Kernel& kernel) const {
   return std::nullopt;
 }
 
+bool CudaCatalog::HasPrecision(absl::string_view precision) const {
+  return precision == "tf32" && options_.tf32;
+}
+
 bool CudaCatalog::LeavesRoom(const Kernel& kernel, int threads) const {
   return options_.narrow ? IsNarrowForm(kernel.variant)
                          : KernelCatalog::LeavesRoom(kernel, threads);
@@ -143,11 +147,10 @@ absl::string_view CudaCatalog::Version(absl::string_view /*family*/) const { ret
 namespace plait {
 
 std::unique_ptr<KernelCatalog> NewCudaCatalog(const DeviceDescription& device,
-                                              const CatalogOptions& /*options*/) {
-  // The simulated device has nothing that rounds, and no times.
-  const bool is_real = !IsSimulatedFingerprint(device.fingerprint);
-  return std::make_unique<cuda::CudaCatalog>(
-      cuda::CudaCatalog::Options{.tf32 = is_real, .narrow = is_real});
+                                              const CatalogOptions& options) {
+  // The simulated device has no times, by which a kernel that leaves room could be chosen.
+  return std::make_unique<cuda::CudaCatalog>(cuda::CudaCatalog::Options{
+      .tf32 = options.tf32, .narrow = !IsSimulatedFingerprint(device.fingerprint)});
 }
 
 }  // namespace plait

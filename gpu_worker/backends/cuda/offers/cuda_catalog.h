@@ -26,6 +26,7 @@ class CudaCatalog : public KernelCatalog {
   std::string OfferedVariant(const plait::Kernel& kernel) const override;
   std::optional<std::string> MoreExact(const plait::Kernel& kernel) const override;
   std::optional<std::string> LessExact(const plait::Kernel& kernel) const override;
+  bool HasPrecision(absl::string_view precision) const override;
   bool LeavesRoom(const plait::Kernel& kernel, int threads) const override;
   bool ReadsParts(const plait::Kernel& kernel) const override;
   bool WritesParts(const plait::Kernel& kernel) const override;

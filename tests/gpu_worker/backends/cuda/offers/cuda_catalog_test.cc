@@ -31,6 +31,9 @@ TEST_F(CudaCatalogTest, ProductsHaveALessExactFormWhereItsErrorsCanBeMeasured) {
   EXPECT_EQ(catalog.MoreExact(kernel), std::nullopt);
   ASSERT_EQ(catalog.LessExact(kernel), "tf32/auto");
   EXPECT_EQ(CudaCatalog({}).LessExact(kernel), std::nullopt);
+  EXPECT_TRUE(catalog.HasPrecision("tf32"));
+  EXPECT_FALSE(catalog.HasPrecision("bf16"));
+  EXPECT_FALSE(CudaCatalog({}).HasPrecision("tf32"));
   kernel.variant = "tf32/auto";
   EXPECT_TRUE(catalog.NeedsAdmission(kernel));
   EXPECT_EQ(catalog.MoreExact(kernel), "strict/auto");
