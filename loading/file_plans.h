@@ -9,6 +9,7 @@
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/embedded_plan.h"
 #include "optimizer/plan/plan.h"
+#include "optimizer/plan/same_interface.h"
 
 namespace plait {
 
@@ -82,14 +83,6 @@ bool IsOfOtherModel(const FilePlan& plan, const Graph& original);
 
 // Whether another version of plait wrote the plan.
 bool IsOfOtherEngine(const FilePlan& plan);
-
-// Whether an output of a graph has the output's own name. One that a rewrite made of two outputs,
-// or that passes on an input or a constant, may have the name of the other.
-bool IsNamedAsOutput(const Graph& graph, TensorId output);
-
-// Whether inputs and outputs have the same types and names, as far as they are named as such, in
-// the same order.
-bool HaveSameInterface(const Graph& a, const Graph& b);
 
 // Whether the model leaves a dimension of the input open.
 bool IsOpen(const ModelValue& input);

@@ -257,14 +257,6 @@ class Loader {
 
 }  // namespace
 
-std::vector<Graph> IslandsOf(const Graph& graph) {
-  std::vector<Graph> islands;
-  for (const Segment& segment : SegmentsOf(graph)) {
-    if (!segment.is_host) islands.push_back(ExtractRegion(graph, segment.region));
-  }
-  return islands;
-}
-
 absl::StatusOr<LoadedSegments> LoadSegments(const SegmentsRequest& request) {
   return Loader(request).Run();
 }

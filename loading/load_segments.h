@@ -51,7 +51,4 @@ struct LoadedSegments {
 // REQUIRES: HasOpaqueNodes of the graph.
 absl::StatusOr<LoadedSegments> LoadSegments(const SegmentsRequest& request);
 
-// The islands of a graph, in order, each as a graph of its own.
-std::vector<Graph> IslandsOf(const Graph& graph);
-
 }  // namespace plait

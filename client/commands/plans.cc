@@ -14,9 +14,9 @@
 #include "client/loaded_model.h"
 #include "loading/choose_plan.h"
 #include "loading/default_plan.h"
-#include "loading/load_segments.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/ops/shared/op_spec.h"
+#include "optimizer/search/segments.h"
 #include "proto/wire/error.h"
 
 // For scripts: 0 whether or not plans are there or fit; "fits" says whether `run` and `bench` would

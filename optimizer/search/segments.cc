@@ -77,4 +77,12 @@ std::vector<Segment> SegmentsOf(const Graph& graph) {
   return others.size() < segments.size() ? std::move(others) : std::move(segments);
 }
 
+std::vector<Graph> IslandsOf(const Graph& graph) {
+  std::vector<Graph> islands;
+  for (const Segment& segment : SegmentsOf(graph)) {
+    if (!segment.is_host) islands.push_back(ExtractRegion(graph, segment.region));
+  }
+  return islands;
+}
+
 }  // namespace plait

@@ -21,4 +21,7 @@ struct Segment {
 // are known by the names of what they read and write. Pure, in linear time.
 std::vector<Segment> SegmentsOf(const Graph& graph);
 
+// The islands of a graph, in order, each as a graph of its own.
+std::vector<Graph> IslandsOf(const Graph& graph);
+
 }  // namespace plait

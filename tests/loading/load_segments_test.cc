@@ -13,6 +13,7 @@
 #include "optimizer/onnx/import.h"
 #include "optimizer/plan/embed_plan.h"
 #include "optimizer/search/predicted_plan.h"
+#include "optimizer/search/segments.h"
 #include "tests/loading/planned_model.h"
 #include "tests/optimizer/onnx/model_text.h"
 
