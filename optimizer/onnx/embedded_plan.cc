@@ -23,7 +23,7 @@ std::string KeyOf(absl::string_view key, size_t number) {
 
 class PlanReader {
  public:
-  explicit PlanReader(const Model& model) {
+  PlanReader(const Model& model, const EmbeddedPlanLimits& limits) : limits_(limits) {
     for (auto& [key, value] : model.metadata()) {
       if (absl::StartsWith(key, kMetadataPrefix)) entries_[key] = value;
     }
@@ -36,6 +36,7 @@ class PlanReader {
   }
 
   absl::StatusOr<EmbeddedPlan> Read(size_t number) {
+    packed_bytes_ = 0;
     EmbeddedPlan embedded;
     embedded.version = entries_[KeyOf(kVersionKey, number)];
     PLAIT_ASSIGN_OR_RETURN(embedded.plan, Unpack(entries_[KeyOf(kPlanKey, number)]));
@@ -60,14 +61,21 @@ class PlanReader {
 
  private:
   absl::StatusOr<std::string> Unpack(absl::string_view packed) {
-    const int64_t bytes_max = std::min(kGraphTextBytesMax, kPlanTextsBytesMax - bytes_);
+    packed_bytes_ += static_cast<int64_t>(packed.size());
+    if (packed_bytes_ > limits_.packed_bytes_max) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("it takes more than ", limits_.packed_bytes_max, " bytes of the file"));
+    }
+    const int64_t bytes_max = std::min(limits_.text_bytes_max, limits_.texts_bytes_max - bytes_);
     PLAIT_ASSIGN_OR_RETURN(std::string text, UnpackText(packed, bytes_max));
     bytes_ += static_cast<int64_t>(text.size());
     return text;
   }
 
+  const EmbeddedPlanLimits& limits_;
   absl::flat_hash_map<std::string, std::string> entries_;
-  int64_t bytes_ = 0;  // of all texts so far
+  int64_t bytes_ = 0;         // of all texts so far
+  int64_t packed_bytes_ = 0;  // of those of one plan
 };
 
 }  // namespace
@@ -90,8 +98,9 @@ std::vector<std::pair<std::string, std::string>> MetadataOf(absl::Span<const Emb
   return entries;
 }
 
-absl::StatusOr<std::vector<absl::StatusOr<EmbeddedPlan>>> ReadEmbeddedPlans(const Model& model) {
-  PlanReader reader(model);
+absl::StatusOr<std::vector<absl::StatusOr<EmbeddedPlan>>> ReadEmbeddedPlans(
+    const Model& model, const EmbeddedPlanLimits& limits) {
+  PlanReader reader(model, limits);
   std::vector<absl::StatusOr<EmbeddedPlan>> plans;
   while (reader.Has(plans.size())) {
     if (plans.size() == kPlansPerModelMax) {

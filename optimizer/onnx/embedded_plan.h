@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "base/limits.h"
 #include "optimizer/onnx/model.h"
 
 namespace plait {
@@ -39,12 +42,20 @@ struct EmbeddedPlan {
 // REQUIRES: at most kPlansPerModelMax plans.
 std::vector<std::pair<std::string, std::string>> MetadataOf(absl::Span<const EmbeddedPlan> plans);
 
+// How large the plans inside a model may be.
+struct EmbeddedPlanLimits {
+  int64_t text_bytes_max = kGraphTextBytesMax;   // of one text, unpacked
+  int64_t texts_bytes_max = kPlanTextsBytesMax;  // of all of them together
+  // Of the texts of one plan as they are in the file, with a graph that it shares.
+  int64_t packed_bytes_max = std::numeric_limits<int64_t>::max();
+};
+
 // The plans inside a model, in order; the first one that lacks one of its three entries ends them:
 // what says how a graph was rewritten, and of what, may be missing.
 // The texts may come from anyone: their parsers check them. A plan whose texts are not packed as
-// they should be has an error of its own: InvalidArgument; ResourceExhausted above
-// kGraphTextBytesMax, and for those that take all of them together above kPlanTextsBytesMax.
+// they should be has an error of its own: InvalidArgument; ResourceExhausted beyond a limit.
 // Errors: ResourceExhausted above kPlansPerModelMax.
-absl::StatusOr<std::vector<absl::StatusOr<EmbeddedPlan>>> ReadEmbeddedPlans(const Model& model);
+absl::StatusOr<std::vector<absl::StatusOr<EmbeddedPlan>>> ReadEmbeddedPlans(
+    const Model& model, const EmbeddedPlanLimits& limits = {});
 
 }  // namespace plait

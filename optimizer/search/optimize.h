@@ -20,7 +20,7 @@
 //   region_search    one graph's rewrites: partition (with min_cut), backtracking in each region
 //                    (with match_index, rewrite_steps, region_cost), interval_dp over the regions
 //   region           a piece of a graph as a graph, and back
-//   rewrite_recipe   the rewrites that were chosen, to be repeated at other shapes
+//   rewrite_recipe   the rewrites that were chosen, to be repeated; kept_plans: those of a file
 //   plan_graph       one rewritten graph's plans: cover, schedule, simulate
 //   predicted_plan   a graph's plan without measuring
 //   admit_plans      keeps out of plans what has not fp32 accuracy (with ranked_plan)
