@@ -49,6 +49,7 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
       kShapeRangeOption,
       kPlanForOption,
       kAllowPredictedOption,
+      kDropPlansOption,
       kInputsOption,
       {"--opset", OptionKind::kInteger, "N", "opset of the result; default: that of the model"},
       {"--body", OptionKind::kText, "BODY", body},

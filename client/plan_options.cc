@@ -69,6 +69,7 @@ void AddPlanOptions(const Arguments& arguments, v1::OptimizeOptions* options) {
     *options->add_plan_for() = ParsePlanFor(text).value();
   }
   options->set_allow_predicted(arguments.Has(kAllowPredictedOption.name));
+  options->set_drop_plans(arguments.Has(kDropPlansOption.name));
   for (const std::string& text : arguments.Texts(kShapeRangeOption.name)) {
     auto [name, range] = ParseShapeRange(text).value();
     (*options->mutable_shape_ranges())[name] = std::move(range);

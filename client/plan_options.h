@@ -9,8 +9,8 @@
 #include "base/arguments.h"
 #include "plait/v1/optimization.pb.h"
 
-// --plan-for, --allow-predicted and --shape-range: for what the result of a job holds plans. Pure
-// and thread-safe.
+// --plan-for, --allow-predicted, --shape-range and --drop-plans: for what the result of a job holds
+// plans. Pure and thread-safe.
 namespace plait {
 
 // What is wrong with a value, for OptionSpec::expected. Empty when nothing is.
@@ -27,6 +27,9 @@ inline constexpr OptionSpec kPlanForOption = {
 inline constexpr OptionSpec kAllowPredictedOption = {
     "--allow-predicted", OptionKind::kSwitch, "",
     "plan also for more threads than the device has, by predicted times"};
+inline constexpr OptionSpec kDropPlansOption = {
+    "--drop-plans", OptionKind::kSwitch, "",
+    "leave out the plans that the model came with for other devices, threads or shapes"};
 inline constexpr OptionSpec kShapeRangeOption = {
     "--shape-range",
     OptionKind::kText,
@@ -42,7 +45,7 @@ absl::StatusOr<v1::PlanFor> ParsePlanFor(absl::string_view text);
 absl::StatusOr<std::pair<std::string, v1::ShapeRange>> ParseShapeRange(absl::string_view text);
 
 // Writes what the arguments say into the options of a job.
-// REQUIRES: the three options were among those parsed.
+// REQUIRES: the four options were among those parsed.
 void AddPlanOptions(const Arguments& arguments, v1::OptimizeOptions* options);
 
 }  // namespace plait

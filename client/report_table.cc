@@ -129,6 +129,10 @@ std::string ReportTable(const v1::Report& report, bool explain) {
                         report.equivalence().max_abs_error(), report.equivalence().max_rel_error(),
                         report.equivalence().inputs_tried(),
                         OtherShapesText(report.equivalence().shapes_checked()));
+  if (report.kept_plans_size() > 0) {
+    absl::StrAppendFormat(&text, "kept plans   %d for other devices, threads or shapes\n",
+                          report.kept_plans_size());
+  }
   AppendRuntimes(report, &text);
   // Told only where there is something to act on.
   if (report.optimized().fallback_nodes() > 0) {

@@ -17,10 +17,13 @@ absl::Status CheckPlanFor(v1::OptimizeOptions& options) {
     if (plan.device().empty()) plan.set_device(options.device());
     if (plan.device() != options.device()) {
       return InvalidOption(
-          "plan_for", absl::StrCat("must be for the job's device, \"",
-                                   absl::CHexEscape(options.device().substr(0, 80)),
-                                   "\", is for \"", absl::CHexEscape(plan.device().substr(0, 80)),
-                                   "\" (nothing else measures in this job)"));
+          "plan_for",
+          absl::StrCat("must be for the job's device, \"",
+                       absl::CHexEscape(options.device().substr(0, 80)), "\", is for \"",
+                       absl::CHexEscape(plan.device().substr(0, 80)),
+                       "\" (nothing else measures in this job; optimize its result "
+                       "again with --device or on the other machine: it keeps the plans "
+                       "that are inside)"));
     }
     if (plan.threads().empty()) return InvalidOption("plan_for", "must name numbers of threads");
     for (const int threads : plan.threads()) {

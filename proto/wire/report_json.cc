@@ -124,21 +124,39 @@ Json PlanJson(const v1::Report& report) {
   return json;
 }
 
+template <typename Shapes>
+Json ShapesJson(const Shapes& shapes) {
+  Json json = Json::object();
+  for (const v1::PlanShape& shape : shapes) {
+    json[shape.input()] = Json(std::vector<int64_t>(shape.dims().begin(), shape.dims().end()));
+  }
+  return json;
+}
+
 Json PlansJson(const v1::Report& report) {
   Json json = Json::array();
   for (const v1::PlanReport& plan : report.plans()) {
     Json entry;
     entry["device"] = plan.device();
     entry["threads"] = plan.threads();
-    entry["shapes"] = Json::object();
-    for (const v1::PlanShape& shape : plan.shapes()) {
-      entry["shapes"][shape.input()] =
-          Json(std::vector<int64_t>(shape.dims().begin(), shape.dims().end()));
-    }
+    entry["shapes"] = ShapesJson(plan.shapes());
     entry["latency_us_median"] = plan.latency_us_median();
     entry["speedup"] = NumberOrNull(plan.predicted(), plan.speedup());
     entry["speedup_low"] = NumberOrNull(plan.predicted(), plan.speedup_low());
     entry["speedup_high"] = NumberOrNull(plan.predicted(), plan.speedup_high());
+    entry["predicted"] = plan.predicted();
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
+Json KeptPlansJson(const v1::Report& report) {
+  Json json = Json::array();
+  for (const v1::KeptPlanReport& plan : report.kept_plans()) {
+    Json entry;
+    entry["device_fingerprint"] = plan.device_fingerprint();
+    entry["threads"] = plan.threads();
+    entry["shapes"] = ShapesJson(plan.shapes());
     entry["predicted"] = plan.predicted();
     json.push_back(std::move(entry));
   }
@@ -257,6 +275,7 @@ Json ReportJson(const v1::Report& report, bool with_trace) {
   json["search"] = SearchJson(report.search(), with_trace);
   json["plan"] = PlanJson(report);
   json["plans"] = PlansJson(report);
+  json["kept_plans"] = KeptPlansJson(report);
   json["default_plan"] = DefaultPlanJson(report);
   json["runtimes"] = Json::array();
   for (const v1::RuntimeReport& line : report.runtimes()) {

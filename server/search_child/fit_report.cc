@@ -23,6 +23,7 @@ constexpr ReportPart kReportParts[] = {
     {"the shapes of plans",
      [](v1::Report& report) {
        for (v1::PlanReport& plan : *report.mutable_plans()) plan.clear_shapes();
+       for (v1::KeptPlanReport& plan : *report.mutable_kept_plans()) plan.clear_shapes();
      }},
 };
 

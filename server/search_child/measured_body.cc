@@ -40,10 +40,11 @@ Body BodyOfRules(const RuleCounts& rules) {
   return IsPortable(rules) ? Body::kPortable : Body::kSearched;
 }
 
-// A file with several plans has the original's body.
-bool IsChoiceOpen(const v1::OptimizeOptions& options) {
-  return options.body() == "auto" && options.opset() == 0 && options.plan_for().empty() &&
-         options.shape_ranges().empty();
+// A file with several plans, of this job or others, has the original's body.
+bool IsChoiceOpen(const FoundModel& model) {
+  const v1::OptimizeOptions& options = model.start.options();
+  return !model.keeps_plans && options.body() == "auto" && options.opset() == 0 &&
+         options.plan_for().empty() && options.shape_ranges().empty();
 }
 
 bool NamesPlait(const v1::OptimizeOptions& options) {
@@ -62,7 +63,7 @@ absl::StatusOr<std::vector<Rewritten>> RewrittenOf(const FoundModel& model) {
     }
   };
   const v1::OptimizeOptions& options = model.start.options();
-  if (!IsChoiceOpen(options)) {
+  if (!IsChoiceOpen(model)) {
     if (model.body != Body::kOriginal) add(found.graph, model.body);
     return rewritten;
   }
@@ -111,7 +112,7 @@ class Measurer {
     PLAIT_ASSIGN_OR_RETURN(std::vector<Rewritten> rewritten, RewrittenOf(found_));
     PLAIT_RETURN_IF_ERROR(Export(rewritten));
     PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<RuntimeSource> source, MakeSource(warnings));
-    const bool is_open = IsChoiceOpen(found_.start.options());
+    const bool is_open = IsChoiceOpen(found_);
     MeasuredBody measured;
     measured.body = found_.body;
     if (source == nullptr || source->runtimes().empty()) return measured;

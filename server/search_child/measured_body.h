@@ -26,7 +26,8 @@ struct FoundModel {
   const Model& model;
   const Bound& bound;
   const SearchResult& found;
-  Body body;  // that the job asks for, or that it has where nothing is measured
+  Body body;         // that the job asks for, or that it has where nothing is measured
+  bool keeps_plans;  // of those that the model came with, which a rewritten graph could not
 };
 
 // Where measurements come from, and where they go. References must outlive it.

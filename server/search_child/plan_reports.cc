@@ -1,5 +1,6 @@
 #include "server/search_child/plan_reports.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/statistics.h"
@@ -8,6 +9,12 @@
 namespace plait {
 namespace {
 
+// Names may be any bytes.
+void AddShape(absl::string_view name, const Shape& dims, v1::PlanShape* shape) {
+  shape->set_input(wire::ValidUtf8(name, kNameBytesMax));
+  for (const int64_t dim : dims) shape->add_dims(dim);
+}
+
 void AddPlan(const std::string& device, const PlanTarget& target, const SearchResult& found,
              v1::Report* report) {
   v1::PlanReport& plan = *report->add_plans();
@@ -15,10 +22,7 @@ void AddPlan(const std::string& device, const PlanTarget& target, const SearchRe
   plan.set_threads(target.threads);
   plan.set_predicted(target.predicted);
   for (const TensorId input : found.graph.inputs()) {
-    v1::PlanShape& shape = *plan.add_shapes();
-    // Names may be any bytes.
-    shape.set_input(wire::ValidUtf8(*found.graph.tensor(input).name, kNameBytesMax));
-    for (const int64_t dim : found.graph.type(input).shape) shape.add_dims(dim);
+    AddShape(*found.graph.tensor(input).name, found.graph.type(input).shape, plan.add_shapes());
   }
   if (target.predicted) {
     plan.set_latency_us_median(found.predicted_us);
@@ -46,6 +50,16 @@ void SetShapes(const PlanReportFacts& facts, v1::Report* report) {
 }
 
 }  // namespace
+
+void SetKeptPlans(absl::Span<const KeptPlan* const> kept, v1::Report* report) {
+  for (const KeptPlan* plan : kept) {
+    v1::KeptPlanReport& line = *report->add_kept_plans();
+    line.set_device_fingerprint(absl::CHexEscape(plan->device_fingerprint));
+    line.set_threads(plan->header.threads);
+    line.set_predicted(plan->header.predicted);
+    for (const auto& [name, dims] : plan->inputs) AddShape(name, dims, line.add_shapes());
+  }
+}
 
 void SetPlanReports(const PlanReportFacts& facts, v1::Report* report) {
   SetShapes(facts, report);

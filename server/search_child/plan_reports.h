@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/types/span.h"
+#include "optimizer/search/kept_plans.h"
 #include "plait/v1/report.pb.h"
 #include "server/search_child/default_plan.h"
 #include "server/search_child/further_plans.h"
@@ -18,6 +19,9 @@ struct PlanReportFacts {
   absl::Span<const SearchedPlan> further;
   const std::optional<DefaultPlanTimes>& default_plan;
 };
+
+// Writes Report.kept_plans. Pure and thread-safe.
+void SetKeptPlans(absl::Span<const KeptPlan* const> kept, v1::Report* report);
 
 // Writes Report.plans and Report.default_plan. A file without a plan has none. Pure and
 // thread-safe.

@@ -1,5 +1,6 @@
 #include "server/search_child/result_file.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -79,13 +80,19 @@ std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::str
   return plans;
 }
 
-absl::Status WriteOriginal(const ResultFile& result, int file, std::vector<std::string>& warnings) {
-  PLAIT_ASSIGN_OR_RETURN(const ModelWithPlan written,
-                         AttachPlans(result.bytes, PlansOf(result, warnings)));
-  for (const absl::string_view kept : written.kept) {
-    PLAIT_RETURN_IF_ERROR(AppendToFile(file, kept, kResultWhat));
+absl::StatusOr<KeptInFile> WriteOriginal(const ResultFile& result, int file,
+                                         std::vector<std::string>& warnings) {
+  std::vector<EmbeddedPlan> plans = PlansOf(result, warnings);
+  KeptInFile kept = KeptBeside(plans, result.kept);
+  // That they are too many was refused before, but for plans whose number a search decides.
+  kept.resize(std::min(kept.size(), kPlansPerModelMax - plans.size()));
+  for (const KeptPlan* plan : kept) plans.push_back(plan->texts);
+  PLAIT_ASSIGN_OR_RETURN(const ModelWithPlan written, AttachPlans(result.bytes, plans));
+  for (const absl::string_view part : written.kept) {
+    PLAIT_RETURN_IF_ERROR(AppendToFile(file, part, kResultWhat));
   }
-  return AppendToFile(file, written.appended, kResultWhat);
+  PLAIT_RETURN_IF_ERROR(AppendToFile(file, written.appended, kResultWhat));
+  return kept;
 }
 
 // Of each input, because a caller who gives another size is refused by every runtime.
@@ -115,6 +122,12 @@ absl::Status WriteRewritten(const ResultFile& result, int file,
   const absl::Status same = CheckExport(bytes, graph, result.model.weights());
   if (!same.ok()) return wire::WithReason(same, v1::ERROR_REASON_NOT_EQUIVALENT);
   WarnOfFrozenDimensions(result.model, graph, warnings);
+  if (!result.kept.empty()) {
+    warnings.push_back(absl::StrCat("the ", result.kept.size(),
+                                    " other plans that the model came with are left out: they are "
+                                    "for its own graph, and the file has a rewritten one (--body "
+                                    "original keeps them)"));
+  }
   return AppendToFile(file, bytes, kResultWhat);
 }
 
@@ -139,10 +152,11 @@ Body BodyOf(const v1::OptimizeOptions& options) {
   return options.opset() == 0 ? Body::kOriginal : Body::kPortable;
 }
 
-absl::Status WriteResultFile(const ResultFile& result, int file,
-                             std::vector<std::string>& warnings) {
-  return result.body == Body::kOriginal ? WriteOriginal(result, file, warnings)
-                                        : WriteRewritten(result, file, warnings);
+absl::StatusOr<KeptInFile> WriteResultFile(const ResultFile& result, int file,
+                                           std::vector<std::string>& warnings) {
+  if (result.body == Body::kOriginal) return WriteOriginal(result, file, warnings);
+  PLAIT_RETURN_IF_ERROR(WriteRewritten(result, file, warnings));
+  return KeptInFile();
 }
 
 }  // namespace plait

@@ -3,9 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "optimizer/onnx/model.h"
+#include "optimizer/search/kept_plans.h"
 #include "optimizer/search/optimize.h"
 #include "plait/v1/optimization.pb.h"
 #include "server/search_child/further_plans.h"
@@ -35,15 +36,19 @@ struct ResultFile {
   // Of a rewritten body where it is not the found one, for which the plan is; such a file has none.
   const Graph* other_graph = nullptr;
   absl::Span<const SearchedPlan> further;  // whose plans the file has too; only with the original
+  absl::Span<const KeptPlan> kept;         // of those that the original came with, the same
   int opset = 0;                           // see ExportOptions
   const std::string& engine_version;
 };
 
+// Those of ResultFile::kept that are in a file, which live as long as that.
+using KeptInFile = std::vector<const KeptPlan*>;
+
 // Writes the file to the end of the descriptor `file`, and appends to `warnings` what its readers
 // will miss. A rewritten body is imported again and must be the graph that was verified; the
-// original's bytes are copied.
-// Errors: NOT_EQUIVALENT when it is another graph; those of ExportOnnx; STORAGE_UNAVAILABLE.
-absl::Status WriteResultFile(const ResultFile& result, int file,
-                             std::vector<std::string>& warnings);
+// original's bytes are copied. Behind the new plans are those of `kept` that are for something
+// else. Errors: NOT_EQUIVALENT when it is another graph; those of ExportOnnx; STORAGE_UNAVAILABLE.
+absl::StatusOr<KeptInFile> WriteResultFile(const ResultFile& result, int file,
+                                           std::vector<std::string>& warnings);
 
 }  // namespace plait

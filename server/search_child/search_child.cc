@@ -25,6 +25,7 @@
 #include "server/search_child/failure_reason.h"
 #include "server/search_child/fit_report.h"
 #include "server/search_child/further_plans.h"
+#include "server/search_child/input_plans.h"
 #include "server/search_child/input_sets.h"
 #include "server/search_child/job_budget.h"
 #include "server/search_child/job_catalog.h"
@@ -80,6 +81,8 @@ class ChildSearch {
     // The way back to bytes takes about as long as the way from them, and importing those again, to
     // check them, as long as that; what is only copied takes a part of it.
     const absl::Duration import_time = clock_.Monotonic() - began_;
+    PLAIT_ASSIGN_OR_RETURN(kept_,
+                           InputPlans(*model, bytes, start_.options(), whole_device_, targets_));
     plan_seconds_ = PlanSeconds(*model, bound->graph, targets_);
     budget_seconds_ = JobBudgetSeconds(start_, plan_seconds_);
     connection_.AllowWaits(TaskWaitMax(start_), JobWaitMax(budget_seconds_));
@@ -212,7 +215,8 @@ class ChildSearch {
     const absl::Duration began = clock_.Monotonic();
     PLAIT_ASSIGN_OR_RETURN(
         MeasuredBody measured,
-        MeasureBodies({start_, original.bytes, original.model, original.bound, found, body_},
+        MeasureBodies({start_, original.bytes, original.model, original.bound, found, body_,
+                       !kept_.plans.empty()},
                       {connection_, clock_, RuntimesEnd(), logs.replayed, logs.log}, warnings));
     body_ = measured.body;
     *time += clock_.Monotonic() - began;
@@ -228,7 +232,8 @@ class ChildSearch {
     if (is_predicted() && further.profiles_cached > 0) {
       warnings.push_back(RecordedWarning(further.profiles_cached, further.profiles_measured));
     }
-    PLAIT_RETURN_IF_ERROR(Export(original, found, {further.plans, measured}, warnings));
+    PLAIT_ASSIGN_OR_RETURN(const KeptInFile kept,
+                           Export(original, found, {further.plans, measured}, warnings));
     SearchFacts facts = {original.bound.graph, original.bound.opaque_nodes, BodyName(body_),
                          warnings};
     facts.profiling_seconds = absl::ToDoubleSeconds(further.profiling_time);
@@ -239,6 +244,7 @@ class ChildSearch {
     facts.profiles_cached = further.profiles_cached;
     internal::Result result;
     *result.mutable_report() = MakeReport(start_, facts, found);
+    SetKeptPlans(kept, result.mutable_report());
     AddRuntimes(start_, found, measured.decisions, *result.mutable_report());
     *result.mutable_plan() = MakePlanMessage(found);
     *result.mutable_report()->mutable_plan() = result.plan().summary();
@@ -297,8 +303,9 @@ class ChildSearch {
   // What the report says of the model, and of how far the search could go.
   void AddWarnings(const Bound& bound, const SearchResult& found,
                    std::vector<std::string>& warnings) const {
-    warnings.insert(warnings.begin(), shape_warnings_.begin(), shape_warnings_.end());
-    warnings.insert(warnings.begin(), bound.warnings.begin(), bound.warnings.end());
+    for (const auto* const some : {&kept_.warnings, &shape_warnings_, &bound.warnings}) {
+      warnings.insert(warnings.begin(), some->begin(), some->end());
+    }
     if (found.seconds_needed > 0) {
       const double spent = absl::ToDoubleSeconds(clock_.Monotonic() - began_);
       warnings.push_back(BudgetWarning(budget_seconds_, spent, found.seconds_needed));
@@ -336,8 +343,9 @@ class ChildSearch {
     const MeasuredBody& measured;
   };
 
-  absl::Status Export(const Original& original, const SearchResult& found, const FileParts& parts,
-                      std::vector<std::string>& warnings) const {
+  absl::StatusOr<KeptInFile> Export(const Original& original, const SearchResult& found,
+                                    const FileParts& parts,
+                                    std::vector<std::string>& warnings) const {
     const auto& other_graph = parts.measured.other_graph;
     const ResultFile result = {.body = body_,
                                .bytes = original.bytes,
@@ -345,6 +353,7 @@ class ChildSearch {
                                .found = found,
                                .other_graph = other_graph ? &*other_graph : nullptr,
                                .further = parts.further,
+                               .kept = kept_.plans,
                                .opset = start_.options().opset(),
                                .engine_version = start_.engine_version()};
     return WriteResultFile(result, kChildOutput, warnings);
@@ -361,6 +370,7 @@ class ChildSearch {
   Body body_ = Body::kOriginal;       // of the result's file
   DeviceDescription whole_device_;    // with all threads that it has
   std::vector<PlanTarget> targets_;   // what plans are made for
+  KeptPlans kept_;                    // that the model came with
   std::vector<double> plan_seconds_;  // of each
   std::vector<std::string> shape_warnings_;
 };

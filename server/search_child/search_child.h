@@ -5,7 +5,8 @@ namespace plait {
 // Map of this folder, in the order of a search: search_child (this: import, search, export);
 // apply_limits; input_sets (inputs of the user's own); connection (the socket to the daemon);
 // device (profiler and verifier that ask a worker through it); measurement_source (a device, or the
-// log of an earlier search); write_weights (where workers find the weights); output_file; report
+// log of an earlier search); write_weights (where workers find the weights); input_plans (that the
+// model came with); output_file; report
 // (what the client is told); protocol/ (all that daemon and child share).
 //
 // What is trusted: the daemon. What is not: the model, which a stranger wrote, and so this process

@@ -9,16 +9,17 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr OptionSpec kOptions[] = {kPlanForOption, kAllowPredictedOption, kShapeRangeOption};
+constexpr OptionSpec kOptions[] = {kPlanForOption, kAllowPredictedOption, kShapeRangeOption,
+                                   kDropPlansOption};
 
 absl::StatusOr<Arguments> Parse(const std::vector<std::string>& words) {
   return ParseArguments(words, kOptions, "MODEL");
 }
 
 TEST(PlanOptionsTest, ReadsThreadsAndRanges) {
-  const auto arguments =
-      Parse({"m", "--plan-for", "cpu:threads=1,2,4", "--plan-for", "cuda:0:threads=1",
-             "--shape-range", "a=b=1..8x3", "--shape-range", "c=16..256", "--allow-predicted"});
+  const auto arguments = Parse({"m", "--plan-for", "cpu:threads=1,2,4", "--plan-for",
+                                "cuda:0:threads=1", "--shape-range", "a=b=1..8x3", "--shape-range",
+                                "c=16..256", "--allow-predicted", "--drop-plans"});
   ASSERT_TRUE(arguments.ok()) << arguments.status();
   v1::OptimizeOptions options;
   AddPlanOptions(*arguments, &options);
@@ -27,6 +28,7 @@ TEST(PlanOptionsTest, ReadsThreadsAndRanges) {
   EXPECT_THAT(options.plan_for(0).threads(), ElementsAre(1, 2, 4));
   EXPECT_EQ(options.plan_for(1).device(), "cuda:0");
   EXPECT_TRUE(options.allow_predicted());
+  EXPECT_TRUE(options.drop_plans());
   const v1::ShapeRange& range = options.shape_ranges().at("a=b");
   ASSERT_EQ(range.dims_size(), 2);
   EXPECT_EQ(range.dims(0).low(), 1);

@@ -19,6 +19,7 @@ TEST(ReportTableTest, PrintsATableForPeople) {
             "speedup      2.002 (1.900 to 2.100 when measured again)\n"
             "outputs      equivalent: max abs error 1e-06, max rel error 2e-07, 3 inputs, "
             "2 other shapes\n"
+            "kept plans   1 for other devices, threads or shapes\n"
             "runtimes, us     original     returned     ratio\n"
             "  plait             100.1         50.0     2.002 (1.900 to 2.100)\n"
             "  openvino    not measured  no such operator\n"

@@ -113,6 +113,11 @@ def unpacked_text(value):
     return zlib.decompress(base64.b64decode(value.removeprefix("zlib:"))).decode()
 
 
+def packed_text(text):
+    """The inverse."""
+    return "zlib:" + base64.b64encode(zlib.compress(text.encode())).decode()
+
+
 def session_of(data, optimized=True):
     """Not `optimized`, each node runs as the model says: processors without VNNI add two products
     of bytes in 16 bits, where they saturate, in what onnxruntime makes of quantized layers."""

@@ -58,7 +58,7 @@ def test_the_plan_runs_at_its_own_shape_and_is_bound_to_another_that_is_given(cl
     assert "the plan in the model for" in other.err and "bound to these shapes" in other.err
 
 
-def test_a_file_that_is_optimized_again_has_one_plan(cli, folder, dynamic):
+def test_a_file_that_is_optimized_again_there_has_one_plan(cli, folder, dynamic):
     once, twice = folder / "once.onnx", folder / "twice.onnx"
     optimize(cli, dynamic, once).expect(0)
     optimize(cli, once, twice).expect(0)

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "optimizer/onnx/attach_plan.h"
 #include "optimizer/onnx/import.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -150,6 +151,27 @@ TEST(RuntimeShapesTest, AShapeThatTheOptionsGiveStays) {
   EXPECT_EQ(plan.threads, 1);
   EXPECT_EQ(RunRows(session.get(), 4), nullptr);
   EXPECT_THAT(Text(RunRows(session.get(), 2)), HasSubstr("must be float32[4,8]"));
+}
+
+// Of a file that several machines have added to, whoever was the last.
+TEST(RuntimeShapesTest, TakesThePlanOfThisDeviceAmongThoseOfOthers) {
+  const auto executor = OpenCpu(1);
+  const char* const other = executor->device().instruction_set == "avx2" ? "generic" : "avx2";
+  const EmbeddedPlan theirs = PlanOfRows(4, executor->device(), [&](Plan* plan) {
+    plan->device_fingerprint = absl::StrCat("cpu;_Theirs;_gcc;_", other, ";_threads=1");
+  });
+  const EmbeddedPlan own = PlanOfRows(4, executor->device());
+  plait_session_options options = PLAIT_SESSION_OPTIONS_INIT;
+  options.threads = 1;
+  const auto reason_of = [&](const std::vector<EmbeddedPlan>& plans) {
+    const Session session = OpenSession(options, plans);
+    plait_plan_info plan = PLAIT_PLAN_INFO_INIT;
+    if (session == nullptr || plait_session_get_plan(session.get(), &plan) != nullptr) return -1;
+    return static_cast<int>(plan.reason);
+  };
+  EXPECT_EQ(reason_of({theirs, own}), PLAIT_PLAN_FITS);
+  EXPECT_EQ(reason_of({own, theirs}), PLAIT_PLAN_FITS);
+  EXPECT_EQ(reason_of({theirs}), PLAIT_PLAN_OTHER_DEVICE);
 }
 
 // One that is bound to other shapes is a plan of the file.

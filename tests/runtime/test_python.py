@@ -119,6 +119,29 @@ def test_a_session_has_onnxruntimes_methods(installed, planned_model, tmp_path):
                                atol=models.REL_ERROR_MAX * np.abs(expected).max())
 
 
+PLAN_IN_USE = """
+import sys
+import plait
+
+for path in sys.argv[1:]:
+    print(plait.InferenceSession(path, threads=1).plan)
+"""
+
+
+@SANITIZED
+def test_a_session_says_which_of_several_devices_plans_it_runs(installed, optimized, tmp_path):
+    model, theirs, ours, back = (tmp_path / f"{name}.onnx" for name in ("m", "a", "b", "c"))
+    model.write_bytes(models.light_model("tiny_resnet"))
+    one = ("--plan-for", "cpu:threads=1")
+    held = (*one, "--instruction-set", "generic")
+    optimized(model, theirs, *held)
+    optimized(theirs, ours, *one)
+    optimized(ours, back, *held)
+    alone, *several = python(installed, "-c", PLAN_IN_USE, theirs, ours, back).splitlines()
+    assert "made for another device (generic and 1 threads" in alone
+    assert several == 2 * ["the plan in the model is used"]
+
+
 OPEN_SHAPES = """
 import sys
 import numpy as np

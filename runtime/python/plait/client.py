@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Options whose names are those of plait.v1's OptimizeOptions.
 _SAME = ("device", "threads", "search", "schedule", "precision", "max_rel_error",
-         "accept_inconclusive", "allow_predicted", "body", "opset", "seed")
+         "accept_inconclusive", "allow_predicted", "drop_plans", "body", "opset", "seed")
 
 
 class Client:

@@ -99,6 +99,8 @@ def _option_words(options: Mapping[str, Any], folder: str) -> list[str]:
         words += ["--plan-for", f"{options.get('device', 'cpu')}:threads={threads}"]
     if options.get("allow_predicted"):
         words.append("--allow-predicted")
+    if options.get("drop_plans"):
+        words.append("--drop-plans")
     for name in options.get("runtimes", ()):
         words += ["--runtime", name]
     for place in _write_inputs(options.get("inputs", ()), folder):

@@ -32,6 +32,8 @@ class JobOptions(TypedDict, total=False):
         holds a plan for each bucket.
     plan_for: Numbers of threads for each of which the file holds a plan; in place of threads.
     allow_predicted: plan_for may name more threads than the device has.
+    drop_plans: Leave out the plans that the model came with; otherwise those for other devices,
+        threads or shapes stay in the file.
     runtimes: Where results are measured: "plait", "onnxruntime", "openvino"; all there are.
     inputs: Up to 8 calls of the model, each a dict of all inputs as arrays, on which outputs are
         compared beside random ones.
@@ -53,6 +55,7 @@ class JobOptions(TypedDict, total=False):
     shape_ranges: Mapping[str, Sequence[Union[int, tuple[int, int]]]]
     plan_for: Sequence[int]
     allow_predicted: bool
+    drop_plans: bool
     runtimes: Sequence[str]
     inputs: Sequence[Mapping[str, Any]]
     opset: int

@@ -144,6 +144,17 @@ class FilePlanReport:
 
 
 @dataclasses.dataclass(frozen=True)
+class KeptPlanReport:
+    """A plan of an earlier job that is still in the file, for another device, or other threads or
+    shapes."""
+
+    device_fingerprint: str
+    threads: int
+    shapes: Mapping[str, Sequence[int]]
+    predicted: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class DefaultPlanReport:
     """What a device runs for which no plan in the file fits; `ratio`: its time divided by that of
     the plan."""
@@ -237,6 +248,7 @@ class OptimizeResult:
     refused: tuple[Refusal, ...]
     measurement_log: str
     output: OutputReport
+    kept_plans: tuple[KeptPlanReport, ...] = ()  # none in a report of an older plait
 
 
 @dataclasses.dataclass(frozen=True)

@@ -74,6 +74,10 @@ inline v1::Report ExampleReport() {
   predicted.set_threads(4);
   predicted.set_latency_us_median(30);
   predicted.set_predicted(true);
+  v1::KeptPlanReport& kept = *report.add_kept_plans();
+  kept.set_device_fingerprint("cpu-2");
+  kept.set_threads(8);
+  *kept.add_shapes() = shape;
   report.mutable_default_plan()->set_latency_us_median(60);
   report.mutable_default_plan()->set_ratio(1.2);
   report.mutable_measurement_log()->set_sha256_hex("01");

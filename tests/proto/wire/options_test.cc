@@ -296,6 +296,7 @@ TEST(WireOptionsTest, HashChangesWithEveryFieldButTheCacheSwitch) {
       [](auto& options) { options.add_plan_for()->add_threads(1); },
       [](auto& options) { options.set_allow_predicted(true); },
       [](auto& options) { (*options.mutable_shape_ranges())["x"].add_dims()->set_low(1); },
+      [](auto& options) { options.set_drop_plans(true); },
       [](auto& options) { options.add_runtimes("plait"); },
   };
   // One change for each field but no_result_cache, and one for none: a new field needs a line here.

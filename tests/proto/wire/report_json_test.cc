@@ -36,6 +36,8 @@ TEST(ReportJsonTest, WritesTheDocumentedFieldsInOrder) {
       R"("speedup":2.002,"speedup_low":1.9,"speedup_high":2.1,"predicted":false},)"
       R"({"device":"cpu","threads":4,"shapes":{},"latency_us_median":30.0,"speedup":null,)"
       R"("speedup_low":null,"speedup_high":null,"predicted":true}],)"
+      R"("kept_plans":[{"device_fingerprint":"cpu-2","threads":8,"shapes":{"x":[1,8]},)"
+      R"("predicted":false}],)"
       R"("default_plan":{"latency_us_median":60.0,"ratio":1.2},)"
       R"("runtimes":[{"runtime":"plait","version":"plait-1","options":"threads=2","threads":2,)"
       R"("original_us_median":100.1,"original_us_p10":null,"original_us_p95":null,)"

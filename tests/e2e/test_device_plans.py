@@ -1,0 +1,171 @@
+"""One file for several devices: each machine adds its plan, and runs its own."""
+
+import numpy as np
+import onnx
+import pytest
+
+import learned
+import models
+import sample_inputs
+
+ONE_THREAD = ("--plan-for", "cpu:threads=1")
+
+
+def optimize(cli, model, output, *options, budget="5s"):
+    return cli.run("optimize", model, "-o", output, "--budget", budget, "--json", *ONE_THREAD,
+                   *options)
+
+
+def instruction_set(cli):
+    """Of this machine's processor."""
+    (device,) = (device for device in cli.run("devices", "--json").expect(0).json["devices"]
+                 if device["id"] == "cpu")
+    return device["instruction_set"]
+
+
+def sets_of(cli, model, *options):
+    """Instruction set and grade of each plan, in the file's order."""
+    listed = cli.run("plans", model, "--threads", "1", "--json", *options).expect(0).json["plans"]
+    assert all(plan["fits"] == (plan["grade"] != "none") for plan in listed)
+    return [(plan["instruction_set"], plan["grade"]) for plan in listed]
+
+
+def grade_of(cli, model, *options):
+    return cli.run("run", model, "--seed", "1", "--threads", "1", "--json",
+                   *options).expect(0).json["plan"]["grade"]
+
+
+def kept_sets(report):
+    return [plan["device_fingerprint"].split(";")[3].strip("_") for plan in report["kept_plans"]]
+
+
+class Machines:
+    """A model that was optimized under fewer instructions (`small`) and under all (`large`)."""
+
+    def __init__(self, folder):
+        self.cli = learned.cli(folder / "cache")
+        self.best = instruction_set(self.cli)
+        self.fewer = "avx2" if self.best not in ("generic", "avx2") else "generic"
+        self.held = ("--instruction-set", self.fewer)
+        if self.best == self.fewer:
+            pytest.skip("there are no fewer instructions")
+        self.model = folder / "model.onnx"
+        self.model.write_bytes(models.light_model("tiny_resnet"))
+        self.small, self.large = folder / "small.onnx", folder / "large.onnx"
+        optimize(self.cli, self.model, self.small, *self.held).expect(0)
+        self.report = optimize(self.cli, self.small, self.large).expect(0).json
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory):
+    return Machines(tmp_path_factory.mktemp("machines"))
+
+
+def test_a_file_keeps_the_plan_of_another_device(machines):
+    cli, file = machines.cli, machines.large
+    assert kept_sets(machines.report) == [machines.fewer]
+    assert machines.report["kept_plans"][0]["threads"] == 1
+    assert sets_of(cli, file) == [(machines.best, "exact"), (machines.fewer, "none")]
+    assert sets_of(cli, file, *machines.held) == [(machines.best, "none"),
+                                                  (machines.fewer, "exact")]
+    original = machines.model.read_bytes()
+    assert file.read_bytes().startswith(original)
+    assert len(file.read_bytes()) - len(original) < 2 * (256 << 10)
+    onnx.checker.check_model(onnx.load(file), full_check=True)
+
+
+def test_each_device_runs_its_own_plan(machines, folder):
+    cli, file = machines.cli, machines.large
+    session = models.session_of(machines.model.read_bytes())
+    feeds = sample_inputs.session_inputs(session, 3)
+    (folder / "in").mkdir()
+    for name, values in feeds.items():
+        np.save(folder / "in" / f"{name}.npy", values)
+    for number, held in enumerate(((), machines.held)):
+        assert grade_of(cli, file, "--require-plan", *held) == "exact"
+        outputs = folder / f"out{number}"
+        cli.run("run", file, "--inputs", folder / "in", "--outputs", outputs, "--threads", "1",
+                "--require-plan", *held).expect(0)
+        for value, expected in zip(session.get_outputs(), session.run(None, feeds)):
+            got = np.load(outputs / f"{value.name}.npy")
+            assert np.abs(got - expected).max() <= models.REL_ERROR_MAX * np.abs(expected).max()
+    # The plan alone does not fit the others.
+    assert grade_of(cli, machines.small) == "default"
+
+
+def test_a_plan_of_the_same_device_is_replaced(machines, folder):
+    output = folder / "again.onnx"
+    report = optimize(machines.cli, machines.large, output, *machines.held).expect(0).json
+    assert kept_sets(report) == [machines.best]
+    assert sets_of(machines.cli, output) == [(machines.fewer, "none"), (machines.best, "exact")]
+
+
+def test_plans_can_be_dropped(machines, folder):
+    output = folder / "dropped.onnx"
+    report = optimize(machines.cli, machines.small, output, "--drop-plans").expect(0).json
+    assert report["kept_plans"] == []
+    assert not any("left out" in warning for warning in report["warnings"])
+    assert sets_of(machines.cli, output) == [(machines.best, "exact")]
+
+
+def test_a_report_for_people_says_how_many_were_kept(machines, folder):
+    finished = machines.cli.run("optimize", machines.small, "-o", folder / "out.onnx", "--budget",
+                                "5s", *ONE_THREAD).expect(0)
+    assert "kept plans   1 for other devices, threads or shapes" in finished.out
+
+
+def test_a_rewritten_body_keeps_none_and_says_so(machines, folder):
+    output = folder / "rewritten.onnx"
+    report = optimize(machines.cli, machines.small, output, "--body", "searched").expect(0).json
+    assert report["kept_plans"] == []
+    assert any("--body original keeps them" in warning for warning in report["warnings"])
+    # And what a rewritten file has is kept beside its own graph.
+    again = folder / "again.onnx"
+    report = optimize(machines.cli, output, again, *machines.held).expect(0).json
+    assert kept_sets(report) == [machines.best] and report["optimized"]["body"] == "original"
+    assert sets_of(machines.cli, again) == [(machines.fewer, "none"), (machines.best, "exact")]
+
+
+def test_plans_of_another_model_are_left_out_and_said(machines, folder):
+    changed, output = folder / "changed.onnx", folder / "out.onnx"
+    proto = onnx.load(machines.small)
+    weight = max(proto.graph.initializer, key=lambda tensor: tensor.ByteSize())
+    values = onnx.numpy_helper.to_array(weight).copy()
+    values.flat[0] += 0.5
+    weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
+    onnx.save(proto, changed)
+    finished = optimize(machines.cli, changed, output).expect(0)
+    told = ("plan 1 of those that the model came with is left out: the model's nodes, weights or "
+            "inputs are not those that the plan was made from")
+    assert finished.json["warnings"].count(told) == 1 and told in finished.err
+    assert sets_of(machines.cli, output) == [(machines.best, "exact")]
+
+
+# A stranger's: a job must not end by them.
+@pytest.mark.parametrize("key, value", [
+    ("plait.plan", "zlib:"), ("plait.plan", "\x1b[2Jno plan"), ("plait.graph", "plan:7"),
+    ("plait.graph", models.packed_text("graph {")), ("plait.plan", models.packed_text("plan 9 {")),
+    ("plait.rewrites", models.packed_text("r" * (100 << 20))),
+    ("plait.original", "0" * 5000), ("plait.version", "\x07")])
+def test_a_bad_plan_does_not_hinder_a_job(machines, folder, key, value):
+    bad, output = folder / "bad.onnx", folder / "out.onnx"
+    proto = onnx.load(machines.large)
+    entries = {entry.key: entry for entry in proto.metadata_props}
+    (entries.get(key) or proto.metadata_props.add(key=key)).value = value
+    onnx.save(proto, bad)
+    report = optimize(machines.cli, bad, output).expect(0).json
+    assert (machines.best, "exact") in sets_of(machines.cli, output)
+    assert "\x1b" not in "".join(report["warnings"])
+    if key in ("plait.plan", "plait.graph"):
+        assert len(report["warnings"]) >= 1
+
+
+def test_a_log_repeats_a_job_that_keeps_plans(machines, new_daemon, folder):
+    daemon = new_daemon().start()
+    daemon.wait_for_worker()
+    output, again = folder / "out.onnx", folder / "again.onnx"
+    report = optimize(machines.cli, machines.small, output, "--server",
+                      daemon.address).expect(0).json
+    assert kept_sets(report) == [machines.fewer]
+    machines.cli.run("replay", report["id"], "-o", again, "--server", daemon.address).expect(0)
+    assert again.read_bytes() == output.read_bytes()
