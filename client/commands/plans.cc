@@ -12,6 +12,7 @@
 #include "client/files/file.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
+#include "client/merged_plans.h"
 #include "loading/choose_plan.h"
 #include "loading/default_plan.h"
 #include "optimizer/onnx/import.h"
@@ -27,7 +28,12 @@ namespace plait {
 namespace {
 
 std::vector<OptionSpec> OptionsOfPlans() {
-  std::vector<OptionSpec> options;
+  std::vector<OptionSpec> options = {
+      {"--merge", OptionKind::kText, "FILE",
+       "add the plans of this file, made from the same model elsewhere; once for each"},
+      {"--output", OptionKind::kText, "FILE", "with --merge: the model with the plans of all",
+       "-o"},
+  };
   AddLoadingOptions(&options);
   return options;
 }
@@ -132,8 +138,26 @@ void AddFit(const PlanChoice& choice, Json* json) {
   (*json)["reason"] = choice.grade == PlanGrade::kExact ? "" : std::string(reason);
 }
 
+// Writes what --merge asks for. Returns the file to list.
+absl::StatusOr<std::string> MergedFile(const CommandContext& context) {
+  const Arguments& arguments = context.arguments;
+  std::vector<std::string> paths = {arguments.positionals()[0]};
+  if (arguments.Has("--merge") != arguments.Has("--output")) {
+    return absl::InvalidArgumentError("--merge and --output need each other");
+  }
+  if (!arguments.Has("--merge")) return paths[0];
+  for (const std::string& path : arguments.Texts("--merge")) paths.push_back(path);
+  const std::string output = arguments.Text("--output");
+  PLAIT_RETURN_IF_ERROR(CheckWritable(output));
+  std::vector<std::string> warnings;
+  PLAIT_ASSIGN_OR_RETURN(const std::string merged, MergePlanFiles(paths, &warnings));
+  PrintWarnings(context.console, warnings);
+  PLAIT_RETURN_IF_ERROR(WriteFile(output, merged));
+  return output;
+}
+
 absl::StatusOr<ExitCode> RunPlans(const CommandContext& context) {
-  const std::string& path = context.arguments.positionals()[0];
+  PLAIT_ASSIGN_OR_RETURN(const std::string path, MergedFile(context));
   const auto rejected = [&](const absl::Status& status) {
     return wire::WithReason(Annotate(status, path), v1::ERROR_REASON_MODEL_REJECTED);
   };
@@ -164,10 +188,14 @@ absl::StatusOr<ExitCode> RunPlans(const CommandContext& context) {
 const Command kPlansCommand = {
     .name = "plans",
     .positionals = "MODEL",
-    .summary = "list the plans inside a model, and whether they fit this machine",
+    .summary =
+        "list the plans inside a model, and whether they fit this machine; or bring those of "
+        "several "
+        "files together",
     .examples =
         "  plait plans faster.onnx\n"
-        "  plait plans faster.onnx --threads 4 --json\n",
+        "  plait plans faster.onnx --threads 4 --json\n"
+        "  plait plans laptop.onnx --merge server.onnx -o both.onnx\n",
     .options = OptionsOfPlans,
     .run = RunPlans,
 };

@@ -160,6 +160,31 @@ def test_a_bad_plan_does_not_hinder_a_job(machines, folder, key, value):
         assert len(report["warnings"]) >= 1
 
 
+def test_plans_of_two_files_are_merged(machines, folder):
+    cli, alone, merged = machines.cli, folder / "alone.onnx", folder / "merged.onnx"
+    optimize(cli, machines.model, alone).expect(0)
+    listed = cli.run("plans", machines.small, "--merge", alone, "--merge", machines.large, "-o",
+                     merged, "--threads", "1", "--json").expect(0).json
+    assert listed["path"] == str(merged)
+    assert sets_of(cli, merged) == [(machines.fewer, "none"), (machines.best, "exact")]
+    assert grade_of(cli, merged, "--require-plan") == "exact"
+    assert grade_of(cli, merged, "--require-plan", *machines.held) == "exact"
+    assert merged.read_bytes().startswith(machines.model.read_bytes())
+    # The same files, the same bytes; over one of them, too.
+    cli.run("plans", machines.small, "--merge", alone, "-o", alone).expect(0)
+    assert alone.read_bytes() == merged.read_bytes()
+
+
+def test_files_of_other_models_are_not_merged(machines, folder):
+    other, output = folder / "other.onnx", folder / "out.onnx"
+    other.write_bytes(models.light_model("tiny_nasnet"))
+    refused = machines.cli.run("plans", machines.small, "--merge", other, "-o", output).expect(2)
+    assert f"{other} is another model than {machines.small}" in refused.last_error_line
+    assert not output.exists()
+    assert "--merge and --output need each other" in machines.cli.run(
+        "plans", machines.small, "-o", output).expect(2).last_error_line
+
+
 def test_a_log_repeats_a_job_that_keeps_plans(machines, new_daemon, folder):
     daemon = new_daemon().start()
     daemon.wait_for_worker()
