@@ -160,6 +160,62 @@ def test_a_bad_plan_does_not_hinder_a_job(machines, folder, key, value):
         assert len(report["warnings"]) >= 1
 
 
+def test_more_plans_than_a_file_may_hold_are_refused(machines, folder):
+    full, output = folder / "full.onnx", folder / "out.onnx"
+    proto = onnx.load(machines.small)
+    entries = {entry.key: entry.value for entry in proto.metadata_props}
+    plan = models.unpacked_text(entries["plait.plan"])
+    for number in range(1, 64):
+        other = plan.replace('device "cpu;_', f'device "cpu;_{number}_')
+        for key, value in (("plan", models.packed_text(other)), ("graph", "plan:0"),
+                           ("version", entries["plait.version"]),
+                           ("original", entries["plait.original"])):
+            proto.metadata_props.add(key=f"plait.{key}.{number}", value=value)
+    onnx.save(proto, full)
+    refused = optimize(machines.cli, full, output, budget="60s").expect(2)
+    assert "may hold 64 plans: the job makes 1, and the model came with 64" in refused.err
+    assert "--drop-plans" in refused.err and not output.exists()
+    report = optimize(machines.cli, full, output, *machines.held).expect(0).json
+    assert len(report["kept_plans"]) == 63
+
+
+def test_plans_around_nodes_that_plait_lacks_are_kept(machines, folder):
+    model, small, large = (folder / f"{name}.onnx" for name in ("model", "small", "large"))
+    model.write_bytes(models.small_model(operator="Unknown", domain="custom"))
+    optimize(machines.cli, model, small, *machines.held).expect(0)
+    report = optimize(machines.cli, small, large).expect(0).json
+    assert set(kept_sets(report)) == {machines.fewer}
+    sets = [each for each, _ in sets_of(machines.cli, large)]
+    assert sets.count(machines.fewer) == sets.count(machines.best) >= 1
+
+
+def test_plans_for_other_shapes_are_kept(machines, folder):
+    model, several, one = (folder / f"{name}.onnx" for name in ("model", "several", "one"))
+    model.write_bytes(models.light_model("tiny_dynamic"))
+    (value,) = onnx.load(model).graph.input
+    rest = "x".join(str(dim.dim_value or 2) for dim in value.type.tensor_type.shape.dim[1:])
+    optimize(machines.cli, model, several, "--shape-range", f"{value.name}=1..4x{rest}",
+             *machines.held).expect(0)
+    report = optimize(machines.cli, several, one, "--shape",
+                      f"{value.name}=3x{rest}").expect(0).json
+    assert [plan["shapes"][value.name][0] for plan in report["kept_plans"]] == [1, 2, 4]
+    # One of its own device is replaced then.
+    report = optimize(machines.cli, one, several, "--shape", f"{value.name}=2x{rest}",
+                      *machines.held).expect(0).json
+    kept = [plan["shapes"][value.name][0] for plan in report["kept_plans"]]
+    assert kept == [3, 1, 4] and kept_sets(report) == [machines.best, *2 * [machines.fewer]]
+
+
+def test_a_plan_for_a_described_device_stands_beside_one_that_runs(machines, folder):
+    output = folder / "out.onnx"
+    report = machines.cli.run("optimize", machines.large, "-o", output, "--device", "model:h200",
+                              "--budget", "20s", "--json").expect(0).json
+    assert sorted(kept_sets(report)) == sorted([machines.best, machines.fewer])
+    assert sets_of(machines.cli, output)[1:] == [(machines.best, "exact"),
+                                                 (machines.fewer, "none")]
+    assert grade_of(machines.cli, output, "--require-plan") == "exact"
+
+
 def test_plans_of_two_files_are_merged(machines, folder):
     cli, alone, merged = machines.cli, folder / "alone.onnx", folder / "merged.onnx"
     optimize(cli, machines.model, alone).expect(0)
