@@ -208,8 +208,8 @@ TEST_F(CpuExecutorTest, ReturnsAnInputOfWhichAStepMakesACopy) {
 TEST_F(CpuExecutorTest, CountsNodesThatRunAsReferenceCode) {
   const Graph graph = ParseTyped(R"(graph {
   input %x: float32[3,4]
-  const %axis: int64[] = [1]
-  %y = CumSum(%x, %axis)
+  const %two: float32[] = [2.0]
+  %y = Mod(%x, %two) {fmod=1}
   %z = Neg(%y)
   output %z
 })");
