@@ -20,20 +20,27 @@ struct Extreme {
   bool last = false;
 };
 
+// What is wanted of an extreme, the other being nullptr.
+struct FoundExtremes {
+  int64_t* places = nullptr;
+  float* ones = nullptr;  // 1 where an extreme is, and 0 elsewhere, as Hardmax gives
+};
+
 // In rows of neighbours the extreme is found first and then its place, both by vectors. Where
 // columns lie side by side, pieces of 64 of them keep their best and its place in the first-level
 // cache while the rows pass by.
 class ArgExtremeKernel : public CpuKernel {
  public:
-  ArgExtremeKernel(int width, const Extreme& extreme, const float* source, int64_t* result)
-      : width_(width), extreme_(extreme), source_(source), result_(result) {}
+  ArgExtremeKernel(int width, const Extreme& extreme, const float* source,
+                   const FoundExtremes& found)
+      : width_(width), extreme_(extreme), source_(source), found_(found) {}
 
   absl::Status Run() override {
     const int64_t pieces = CeilDiv(extreme_.inner, kPiece);
     ForEachPart(width_, extreme_.outer * pieces, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
         if (extreme_.inner == 1) {
-          result_[i] = FindInRow(source_ + i * extreme_.size);
+          Write(i, 0, {FindInRow(source_ + i * extreme_.size)});
         } else {
           const int64_t first = i % pieces * kPiece;
           FindInColumns(i / pieces, first, std::min(kPiece, extreme_.inner - first));
@@ -47,16 +54,17 @@ class ArgExtremeKernel : public CpuKernel {
   static constexpr int64_t kPiece = 64;
 
   // A NaN anywhere makes the extreme one, and is what is looked for then.
-  int64_t FindInRow(const float* row) const {
+  int32_t FindInRow(const float* row) const {
     const LoopTable& loops = Loops();
     const float best =
         extreme_.largest ? loops.maximum(row, extreme_.size) : loops.minimum(row, extreme_.size);
     const auto is_best = [best](float x) { return x == best || (x != x && best != best); };
     const float* const end = row + extreme_.size;
-    if (!extreme_.last) return std::find_if(row, end, is_best) - row;
+    if (!extreme_.last) return static_cast<int32_t>(std::find_if(row, end, is_best) - row);
     const auto reversed = std::make_reverse_iterator(end);
-    return extreme_.size - 1 -
-           (std::find_if(reversed, std::make_reverse_iterator(row), is_best) - reversed);
+    return static_cast<int32_t>(
+        extreme_.size - 1 -
+        (std::find_if(reversed, std::make_reverse_iterator(row), is_best) - reversed));
   }
 
   void FindInColumns(int64_t outer, int64_t first, int64_t width) const {
@@ -68,13 +76,26 @@ class ArgExtremeKernel : public CpuKernel {
     for (int64_t i = 1; i < extreme_.size; ++i) {
       step(x + i * extreme_.inner, static_cast<int32_t>(i), best, places, width);
     }
-    std::copy(places, places + width, result_ + outer * extreme_.inner + first);
+    Write(outer, first, absl::MakeConstSpan(places, width));
+  }
+
+  // What was found in neighbouring columns of a block.
+  void Write(int64_t outer, int64_t first, absl::Span<const int32_t> places) const {
+    if (found_.places != nullptr) {
+      std::copy(places.begin(), places.end(), found_.places + outer * extreme_.inner + first);
+      return;
+    }
+    float* const block = found_.ones + outer * extreme_.size * extreme_.inner + first;
+    for (int64_t i = 0; i < extreme_.size; ++i) {
+      std::fill_n(block + i * extreme_.inner, places.size(), 0.0f);
+    }
+    for (size_t j = 0; j < places.size(); ++j) block[places[j] * extreme_.inner + j] = 1;
   }
 
   const int width_;
   const Extreme extreme_;
   const float* const source_;
-  int64_t* const result_;
+  const FoundExtremes found_;
 };
 
 }  // namespace
@@ -86,15 +107,21 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadArgExtreme(LoadContext* context) 
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, FindIn(context, node.inputs[0], Format::kPlain));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, FindIn(context, node.outputs[0], Format::kPlain));
-  const int axis = *AxisOf(graph, nodes[0], 0);
+  const bool wants_ones = node.op == OpKind::kHardmax;
+  const int axis = *AxisOf(graph, nodes[0], wants_ones ? -1 : 0);
   Extreme extreme;
   for (int i = 0; i < source.type.rank(); ++i) {
     (i < axis ? extreme.outer : i > axis ? extreme.inner : extreme.size) *= source.type.shape[i];
   }
-  extreme.largest = node.op == OpKind::kArgMax;
+  extreme.largest = node.op != OpKind::kArgMin;
   extreme.last = node.attributes->Int("select_last_index", 0) != 0;
-  return std::make_unique<ArgExtremeKernel>(context->width(), extreme, source.floats(),
-                                            reinterpret_cast<int64_t*>(result.data));
+  FoundExtremes found;
+  if (wants_ones) {
+    found.ones = result.floats();
+  } else {
+    found.places = reinterpret_cast<int64_t*>(result.data);
+  }
+  return std::make_unique<ArgExtremeKernel>(context->width(), extreme, source.floats(), found);
 }
 
 }  // namespace plait

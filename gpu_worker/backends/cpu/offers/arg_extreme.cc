@@ -8,11 +8,13 @@
 namespace plait {
 namespace {
 
-// Places are counted in int32, which are as wide as floats.
+// Places are counted in int32, which are as wide as floats. Hardmax is an ArgMax that writes ones
+// to the places.
 bool RunsArgExtreme(const Graph& graph, NodeId node) {
-  if (!IsOneOf(graph, node, {OpKind::kArgMax, OpKind::kArgMin})) return false;
+  if (!IsOneOf(graph, node, {OpKind::kArgMax, OpKind::kArgMin, OpKind::kHardmax})) return false;
   const TensorType& input = graph.input_type(node, 0);
-  const std::optional<int> axis = AxisOf(graph, node, 0);
+  const bool is_hardmax = graph.node(node).op == OpKind::kHardmax;
+  const std::optional<int> axis = AxisOf(graph, node, is_hardmax ? -1 : 0);
   return input.dtype == DataType::kFloat32 && input.elements() > 0 && axis.has_value() &&
          input.shape[*axis] <= std::numeric_limits<int32_t>::max();
 }
