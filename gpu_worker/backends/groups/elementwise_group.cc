@@ -100,9 +100,11 @@ bool IsElementwise(const Graph& graph, NodeId node) {
   if (n.outputs.size() != 1 || n.inputs.empty() || !OperandTypesFit(graph, n)) return false;
   if (n.inputs.size() > kElementwiseOperandsMax) return false;
   const TensorType& type = graph.output_type(node);
-  if (!Contains(ElementTypes::kStorable, type.dtype) || type.rank() > kElementwiseRankMax)
+  const bool keeps_bits = FindElementwiseOp(n.op)->types == ElementTypes::kInteger;
+  if (!Contains(keeps_bits ? ElementTypes::kInteger : ElementTypes::kStorable, type.dtype)) {
     return false;
-  return type.elements() > 0;
+  }
+  return type.rank() <= kElementwiseRankMax && type.elements() > 0;
 }
 
 // From `node` along users, the one with the lowest id first. In a = Relu(x), b = Exp(a), c =

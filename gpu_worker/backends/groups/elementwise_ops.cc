@@ -11,13 +11,12 @@ bool Contains(ElementTypes types, DataType dtype) {
     case ElementTypes::kArithmetic:
       return is_arithmetic;
     case ElementTypes::kStorable:
-      return is_arithmetic || dtype == DataType::kBool || dtype == DataType::kUint8 ||
-             dtype == DataType::kInt8;
+      return is_arithmetic || dtype == DataType::kBool ||
+             (IsInteger(dtype) && dtype != DataType::kUint64);
     case ElementTypes::kBool:
       return dtype == DataType::kBool;
     case ElementTypes::kInteger:
-      return Contains(ElementTypes::kStorable, dtype) && dtype != DataType::kFloat32 &&
-             dtype != DataType::kBool;
+      return IsInteger(dtype);
   }
   return false;
 }

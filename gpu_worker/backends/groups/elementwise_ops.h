@@ -16,9 +16,10 @@ namespace plait {
 enum class ElementTypes : uint8_t {
   kFloat32,
   kArithmetic,  // float32, int32, int64
-  kStorable,    // what a tile can be read from and written to: those, bool, int8 and uint8
+  kStorable,    // what a tile can be read from and written to: those, bool, and the integers of 8
+                // and 16 bits and uint32, whose values int64 has
   kBool,
-  kInteger,  // kStorable without float32 and bool
+  kInteger,  // all integers; uint64 only for what is done bit by bit
 };
 
 // Whether the set has the type.

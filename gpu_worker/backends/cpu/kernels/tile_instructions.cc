@@ -37,6 +37,12 @@ int64_t Narrowed(DataType dtype, int64_t value) {
       return static_cast<uint8_t>(value);
     case DataType::kInt8:
       return static_cast<int8_t>(value);
+    case DataType::kUint16:
+      return static_cast<uint16_t>(value);
+    case DataType::kInt16:
+      return static_cast<int16_t>(value);
+    case DataType::kUint32:
+      return static_cast<uint32_t>(value);
     default:
       return value;
   }
@@ -56,6 +62,12 @@ std::pair<int64_t, int64_t> RangeOf(DataType dtype) {
       return LimitsOf<uint8_t>();
     case DataType::kInt8:
       return LimitsOf<int8_t>();
+    case DataType::kUint16:
+      return LimitsOf<uint16_t>();
+    case DataType::kInt16:
+      return LimitsOf<int16_t>();
+    case DataType::kUint32:
+      return LimitsOf<uint32_t>();
     default:
       return LimitsOf<int64_t>();
   }
@@ -72,7 +84,7 @@ int64_t Quotient(int64_t a, int64_t b) {
 
 // What a later instruction reads from the register has to be what it would read from memory.
 void NarrowAll(DataType dtype, int64_t* tile, int64_t size) {
-  if (dtype == DataType::kInt64 || dtype == DataType::kUndefined) return;
+  if (BytesOf(dtype) == 8 || dtype == DataType::kUndefined) return;
   for (int64_t i = 0; i < size; ++i) tile[i] = Narrowed(dtype, tile[i]);
 }
 
@@ -243,9 +255,16 @@ void LoadIntegers(DataType dtype, const std::byte* memory, int64_t stride, int64
                   int64_t* tile) {
   switch (dtype) {
     case DataType::kInt64:
+    case DataType::kUint64:
       return LoadAs<int64_t>(memory, stride, size, tile);
     case DataType::kInt32:
       return LoadAs<int32_t>(memory, stride, size, tile);
+    case DataType::kUint32:
+      return LoadAs<uint32_t>(memory, stride, size, tile);
+    case DataType::kInt16:
+      return LoadAs<int16_t>(memory, stride, size, tile);
+    case DataType::kUint16:
+      return LoadAs<uint16_t>(memory, stride, size, tile);
     case DataType::kInt8:
       return LoadAs<int8_t>(memory, stride, size, tile);
     default:
@@ -256,9 +275,14 @@ void LoadIntegers(DataType dtype, const std::byte* memory, int64_t stride, int64
 void StoreIntegers(DataType dtype, const int64_t* tile, int64_t size, std::byte* memory) {
   switch (dtype) {
     case DataType::kInt64:
+    case DataType::kUint64:
       return StoreAs<int64_t>(tile, size, memory);
     case DataType::kInt32:
-      return StoreAs<int32_t>(tile, size, memory);
+    case DataType::kUint32:
+      return StoreAs<uint32_t>(tile, size, memory);
+    case DataType::kInt16:
+    case DataType::kUint16:
+      return StoreAs<uint16_t>(tile, size, memory);
     default:
       return StoreAs<uint8_t>(tile, size, memory);
   }

@@ -59,7 +59,7 @@ void RunFromDistances(const TileInstruction& instruction, std::byte* const* regi
 // Integer elements in memory to a register and back. `stride` in elements; stores are contiguous.
 // Widening on the way in and narrowing on the way out leaves one loop per operation instead of one
 // per element type. A stride of 0 repeats the first element.
-// REQUIRES: an integer type of 8, 32 or 64 bits, or bool.
+// REQUIRES: an integer type or bool. uint64 is int64 of the same bits.
 void LoadIntegers(DataType dtype, const std::byte* memory, int64_t stride, int64_t size,
                   int64_t* tile);
 void StoreIntegers(DataType dtype, const int64_t* tile, int64_t size, std::byte* memory);
