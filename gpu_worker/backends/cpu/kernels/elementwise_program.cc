@@ -243,6 +243,11 @@ class Compiler {
         Emit(IsFloat(result) ? RunSelect : RunIntegerSelect, result,
              {input(0), input(1), input(2)});
         return absl::OkStatus();
+      case OpKind::kBitShift:
+        Emit(RunShift, result, {input(0), input(1)},
+             {.loop = node.attributes->String("direction", "") == "LEFT" ? 0 : 1,
+              .dtype = graph_.type(result).dtype});
+        return absl::OkStatus();
       case OpKind::kBitwiseNot:
         Emit(RunBitwiseNot, result, {input(0)}, {.dtype = graph_.type(result).dtype});
         return absl::OkStatus();

@@ -185,6 +185,24 @@ void RunInteger(const TileInstruction& instruction, std::byte* const* registers,
   }
 }
 
+// Registers hold what is below 0 of signed types only, but for uint64, whose shift to the right
+// knows no sign.
+void RunShift(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
+  const auto bits = static_cast<uint64_t>(8 * BytesOf(instruction.dtype));
+  const bool is_unsigned = instruction.dtype == DataType::kUint64;
+  if (instruction.loop == 0) {
+    return ForEach(instruction, registers, size, [bits](int64_t a, int64_t b) {
+      const auto by = static_cast<uint64_t>(b);
+      return by < bits ? Wrapped(static_cast<uint64_t>(a) << by) : 0;
+    });
+  }
+  ForEach(instruction, registers, size, [bits, is_unsigned](int64_t a, int64_t b) {
+    const auto by = static_cast<uint64_t>(b);
+    if (is_unsigned) return by < bits ? Wrapped(static_cast<uint64_t>(a) >> by) : 0;
+    return a >> std::min<uint64_t>(by, 63);
+  });
+}
+
 void RunBitwiseNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
   const int64_t* const a = Integers(instruction, registers, 0);
   int64_t* const y = IntegerResult(instruction, registers);

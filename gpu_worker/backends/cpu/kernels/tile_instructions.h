@@ -40,6 +40,9 @@ void RunIntegerSelect(const TileInstruction& instruction, std::byte* const* regi
 // The IntegerLoop that `loop` names. Sums wrap around, in the instruction's dtype where it has one;
 // a division by zero gives 0.
 void RunInteger(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
+// An integer of the instruction's dtype, shifted by another: to the left where `loop` is 0, else to
+// the right. By all its bits or more, nothing but the sign is left of it, and that to the right.
+void RunShift(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 // Of an integer, every bit turned.
 void RunBitwiseNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size);
 // A truth of a truth, and of a float. Infinities count as alpha (below 0) and beta say, 0 or 1.
