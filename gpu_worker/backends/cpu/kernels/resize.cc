@@ -1,8 +1,12 @@
+#include <numeric>
+#include <utility>
+
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/kernels/pixel_kernel.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/team/team.h"
+#include "gpu_worker/backends/groups/resized_image.h"
 #include "optimizer/ops/shared/resizing.h"
 
 namespace plait {
@@ -10,15 +14,19 @@ namespace {
 
 constexpr int64_t kResizedPixelsMin = 4;
 
-// The taps along an axis, as the loops read them.
+// The taps along neighbouring axes, as the loops read them: [2, 3] elements that are made of [4, 6]
+// are 6 made of 24, and a tap of one is a tap along each axis.
 class Taps {
  public:
-  Taps(const Resizing& resizing, size_t axis, int64_t stride)
-      : input_(resizing.axes[axis].input), output_(resizing.axes[axis].output) {
-    const AxisTaps taps = TapsOf(resizing.resampling, resizing.axes[axis]);
-    count_ = taps.count;
-    for (int64_t element : taps.elements) offsets_.push_back(element * stride);
-    weights_.assign(taps.weights.begin(), taps.weights.end());
+  // Along axes [first, last), of the last of which elements lie `stride` apart. No axes have one
+  // element, and one tap.
+  Taps(const Resizing& resizing, size_t first, size_t last, int64_t stride) {
+    std::vector<double> weights = {1};
+    for (size_t axis = first; axis < last; ++axis) {
+      AddAxis(resizing.resampling, resizing.axes[axis], &weights);
+    }
+    for (int64_t& offset : offsets_) offset *= stride;
+    weights_.assign(weights.begin(), weights.end());
   }
 
   int64_t input() const { return input_; }
@@ -30,10 +38,39 @@ class Taps {
   const float* weights(int64_t element) const { return weights_.data() + element * count_; }
 
  private:
-  int64_t input_;
-  int64_t output_;
+  // What stays has itself as its tap.
+  static AxisTaps TapsAlong(const Resampling& resampling, const ResizedAxis& axis) {
+    if (!IsKept(resampling, axis)) return TapsOf(resampling, axis);
+    AxisTaps taps;
+    taps.elements.resize(axis.output);
+    std::iota(taps.elements.begin(), taps.elements.end(), 0);
+    taps.weights.assign(axis.output, 1);
+    return taps;
+  }
+
+  // Weights multiply before they are rounded.
+  void AddAxis(const Resampling& resampling, const ResizedAxis& axis,
+               std::vector<double>* weights) {
+    const AxisTaps taps = TapsAlong(resampling, axis);
+    const std::vector<int64_t> outer_offsets = std::exchange(offsets_, {});
+    const std::vector<double> outer_weights = std::exchange(*weights, {});
+    for (int64_t i = 0; i < output_ * axis.output; ++i) {
+      for (int64_t tap = 0; tap < count_ * taps.count; ++tap) {
+        const int64_t outer = i / axis.output * count_ + tap / taps.count;
+        const int64_t inner = i % axis.output * taps.count + tap % taps.count;
+        offsets_.push_back(outer_offsets[outer] * axis.input + taps.elements[inner]);
+        weights->push_back(outer_weights[outer] * taps.weights[inner]);
+      }
+    }
+    input_ *= axis.input;
+    output_ *= axis.output;
+    count_ *= taps.count;
+  }
+
+  int64_t input_ = 1;
+  int64_t output_ = 1;
   int64_t count_ = 1;
-  std::vector<int64_t> offsets_;
+  std::vector<int64_t> offsets_ = {0};
   std::vector<float> weights_;
 };
 
@@ -47,8 +84,8 @@ class ResizePixels : public PixelKernel {
         source_(source.floats()),
         channels_(source.type.shape[1]),
         image_floats_(source.type.shape[2] * source.type.shape[3] * source.pixel_elements()),
-        rows_(resizing, 2, source.type.shape[3] * source.pixel_elements()),
-        columns_(resizing, 3, source.pixel_elements()) {}
+        rows_(resizing, 2, 3, source.type.shape[3] * source.pixel_elements()),
+        columns_(resizing, 3, 4, source.pixel_elements()) {}
 
  private:
   static int64_t PixelsIn(const Operand& result) {
@@ -87,7 +124,7 @@ class ResizePixels : public PixelKernel {
 };
 
 // Row-major: the rows that a row of the result is made of are summed to one, by vectors, and its
-// columns then by numbers.
+// columns then by numbers. Rows are all axes between those in front, which stay, and the last one.
 class ResizePlanes : public CpuKernel {
  public:
   // `lines` has a row of the source for each thread.
@@ -96,9 +133,10 @@ class ResizePlanes : public CpuKernel {
       : width_(width),
         source_(source.floats()),
         result_(result.floats()),
-        planes_(source.type.shape[0] * source.type.shape[1]),
-        rows_(resizing, 2, source.type.shape[3]),
-        columns_(resizing, 3, 1),
+        planes_(PlanesOf(resizing)),
+        rows_(resizing, AxesInFront(resizing), resizing.axes.size() - 1,
+              resizing.axes.back().input),
+        columns_(resizing, resizing.axes.size() - 1, resizing.axes.size(), 1),
         lines_(lines) {}
 
   absl::Status Run() override {
@@ -112,6 +150,21 @@ class ResizePlanes : public CpuKernel {
   }
 
  private:
+  // Of the axes before the last one, those that stay and that no other one precedes.
+  static size_t AxesInFront(const Resizing& resizing) {
+    size_t axes = 0;
+    while (axes + 1 < resizing.axes.size() && IsKept(resizing.resampling, resizing.axes[axes])) {
+      ++axes;
+    }
+    return axes;
+  }
+
+  static int64_t PlanesOf(const Resizing& resizing) {
+    int64_t planes = 1;
+    for (size_t i = 0; i < AxesInFront(resizing); ++i) planes *= resizing.axes[i].input;
+    return planes;
+  }
+
   // A row of the source as it is where no other has a weight.
   const float* SumRows(int64_t line, float* sums) const {
     const int64_t row = line % rows_.output();
@@ -172,7 +225,7 @@ class ResizePlanes : public CpuKernel {
 
 }  // namespace
 
-// Resize of the rows and columns of images.
+// Resize without a crop; in channels-last, of the rows and columns of images.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadResize(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
@@ -181,12 +234,12 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadResize(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(const Resizing resizing, ReadResizing(graph, nodes[0]));
   PLAIT_ASSIGN_OR_RETURN(const Ends ends, EndsOf(context, node.inputs[0], node.outputs[0]));
   const auto& [format, source, result] = ends;
-  if (format == Format::kChannelsLast) {
+  if (format == Format::kChannelsLast && IsResizedImage(graph, nodes[0])) {
     return std::make_unique<ResizePixels>(context->width(), resizing, source, result);
   }
   if (format != Format::kPlain) return context->Refuse();
   PLAIT_ASSIGN_OR_RETURN(float* const lines,
-                         ScratchOf<float>(context, context->width() * source.type.shape[3]));
+                         ScratchOf<float>(context, context->width() * source.type.shape.back()));
   return std::make_unique<ResizePlanes>(context->width(), resizing, source, result, lines);
 }
 

@@ -4,11 +4,18 @@
 #include "gpu_worker/backends/groups/resized_image.h"
 
 namespace plait {
+namespace {
+
+std::vector<FormatRow> FormatsOfResize(const Graph& graph, absl::Span<const NodeId> nodes) {
+  return IsResizedImage(graph, nodes.front()) ? SpatialRows(graph, nodes) : PlainRow(graph, nodes);
+}
+
+}  // namespace
 
 const FamilyOffer kResizeOffer = {
     .name = "resize",
-    .runs = IsResizedImage,
-    .formats = SpatialRows,
+    .runs = IsResized,
+    .formats = FormatsOfResize,
     .reads_parts = true,
     .writes_parts = true,
     .worth_dividing = HasManyElements,
