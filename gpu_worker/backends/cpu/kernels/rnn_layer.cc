@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/chunk_runner.h"
 #include "gpu_worker/backends/cpu/kernels/fma_kernel.h"
@@ -32,6 +33,7 @@ struct Direction {
 // What the layer reads and writes; nullptr: is not there, or nobody asks for it.
 struct Tensors {
   const float* x = nullptr;
+  const int32_t* lengths = nullptr;  // of each image's sequence
   const float* first_hidden = nullptr;
   const float* first_cell = nullptr;
   float* y = nullptr;
@@ -65,6 +67,11 @@ class RnnLayerKernel : public CpuKernel {
                                           kRnnChunkBlocksMax)) {}
 
   absl::Status Run() override {
+    for (int64_t b = 0; b < layer_.batch; ++b) {
+      if (LengthOf(b) >= 0 && LengthOf(b) <= layer_.steps) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("sequence_lens must be in [0, ", layer_.steps, "], has ", LengthOf(b)));
+    }
     PLAIT_RETURN_IF_ERROR(input_product_->Run());
     const auto run = [&](int64_t begin, int64_t end, int) -> absl::Status {
       for (int64_t d = begin; d < end; ++d) PLAIT_RETURN_IF_ERROR(RunDirection(d));
@@ -76,10 +83,19 @@ class RnnLayerKernel : public CpuKernel {
  private:
   struct Step {
     int64_t direction;
-    int64_t step;
+    int64_t number;  // of those that were taken before
     const float* state;
     float* next;
   };
+
+  int64_t LengthOf(int64_t image) const {
+    return tensors_.lengths == nullptr ? layer_.steps : tensors_.lengths[image];
+  }
+
+  // The place in the image's sequence that is looked at.
+  int64_t PlaceOf(const Step& step, int64_t image) const {
+    return layer_.walks_back(step.direction) ? LengthOf(image) - 1 - step.number : step.number;
+  }
 
   // In the calling thread where directions are divided.
   absl::Status RunDirection(int64_t d) {
@@ -87,8 +103,7 @@ class RnnLayerKernel : public CpuKernel {
     ReadStates(tensors_.first_hidden, d, scratch.states[0]);
     ReadStates(tensors_.first_cell, d, scratch.cells);
     for (int64_t s = 0; s < layer_.steps; ++s) {
-      PLAIT_RETURN_IF_ERROR(RunStep({d, layer_.walks_back(d) ? layer_.steps - 1 - s : s,
-                                     scratch.states[s % 2], scratch.states[(s + 1) % 2]}));
+      PLAIT_RETURN_IF_ERROR(RunStep({d, s, scratch.states[s % 2], scratch.states[(s + 1) % 2]}));
     }
     WriteStates(scratch.states[layer_.steps % 2], d, tensors_.last_hidden);
     WriteStates(scratch.cells, d, tensors_.last_cell);
@@ -139,6 +154,10 @@ class RnnLayerKernel : public CpuKernel {
         }
         const int64_t columns = std::min(layer_.hidden, last * product.block_columns()) - column;
         for (int64_t b = 0; b < layer_.batch; ++b) {
+          if (step.number >= LengthOf(b)) {
+            if (then == &RnnCell::Step) KeepRow(step, b, column, columns);
+            continue;
+          }
           const RnnCellRow row = RowOf(step, b, column, columns);
           (direction.cell.*then)(row);
           if (then == &RnnCell::Step) WriteRow(step, b, column, row);
@@ -159,8 +178,8 @@ class RnnLayerKernel : public CpuKernel {
     const int64_t hidden = layer_.hidden;
     const float* const inputs =
         scratch_[step.direction].input_products +
-        (layer_.x_row(step.step, image) * layer_.directions + step.direction) * kind_.gates *
-            hidden +
+        (layer_.x_row(PlaceOf(step, image), image) * layer_.directions + step.direction) *
+            kind_.gates * hidden +
         column;
     const int64_t at = image * hidden + column;
     RnnCellRow row = {.state = step.state + at,
@@ -181,8 +200,17 @@ class RnnLayerKernel : public CpuKernel {
 
   void WriteRow(const Step& step, int64_t image, int64_t column, const RnnCellRow& row) const {
     if (tensors_.y == nullptr) return;
-    const int64_t y_row = layer_.y_row(step.step, step.direction, image);
+    const int64_t y_row = layer_.y_row(PlaceOf(step, image), step.direction, image);
     std::copy_n(row.next, row.size, tensors_.y + y_row * layer_.hidden + column);
+  }
+
+  // A sequence that has ended keeps its state, and Y has zeros behind it.
+  void KeepRow(const Step& step, int64_t image, int64_t column, int64_t columns) const {
+    const int64_t at = image * layer_.hidden + column;
+    std::copy_n(step.state + at, columns, step.next + at);
+    if (tensors_.y == nullptr) return;
+    const int64_t y_row = layer_.y_row(step.number, step.direction, image);
+    std::fill_n(tensors_.y + y_row * layer_.hidden + column, columns, 0.0f);
   }
 
   const bool divides_directions_;  // among the threads, instead of the columns of each
@@ -197,11 +225,12 @@ class RnnLayerKernel : public CpuKernel {
 };
 
 // The data of an input; nullptr where it is omitted.
-absl::StatusOr<const float*> InputOf(LoadContext* context, const Node& node, size_t index) {
+template <typename T = float>
+absl::StatusOr<const T*> InputOf(LoadContext* context, const Node& node, size_t index) {
   if (index >= node.inputs.size() || node.inputs[index] == kNoTensor) return nullptr;
   PLAIT_ASSIGN_OR_RETURN(const Operand operand,
                          FindIn(context, node.inputs[index], Format::kPlain));
-  return operand.floats();
+  return reinterpret_cast<const T*>(operand.data);
 }
 
 // The numbers of an output; nullptr where nobody reads it.
@@ -213,6 +242,7 @@ absl::StatusOr<float*> FloatsOf(LoadContext* context, const Node& node, size_t i
 absl::StatusOr<Tensors> TensorsOf(LoadContext* context, const Node& node, bool has_cell) {
   Tensors tensors;
   PLAIT_ASSIGN_OR_RETURN(tensors.x, InputOf(context, node, kRecurrentX));
+  PLAIT_ASSIGN_OR_RETURN(tensors.lengths, InputOf<int32_t>(context, node, kRecurrentLengths));
   PLAIT_ASSIGN_OR_RETURN(tensors.first_hidden, InputOf(context, node, kRecurrentHidden));
   PLAIT_ASSIGN_OR_RETURN(tensors.y, FloatsOf(context, node, 0));
   PLAIT_ASSIGN_OR_RETURN(tensors.last_hidden, FloatsOf(context, node, 1));

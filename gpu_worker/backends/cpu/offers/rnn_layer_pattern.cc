@@ -29,6 +29,22 @@ bool HasConstantWeights(const Graph& graph, const Node& node) {
   return true;
 }
 
+// The lengths of sequences are the only integers.
+bool HasFloats(const Graph& graph, const Node& node) {
+  const auto is_float = [&](TensorId tensor) {
+    return graph.type(tensor).dtype == DataType::kFloat32 && graph.type(tensor).elements() > 0;
+  };
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!HasInput(node, i) || is_float(node.inputs[i])) continue;
+    if (i != kRecurrentLengths || graph.type(node.inputs[i]).dtype != DataType::kInt32)
+      return false;
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (IsRead(graph, node, i) && !is_float(node.outputs[i])) return false;
+  }
+  return true;
+}
+
 bool HasLoop(const RecurrentActivation& activation) {
   return activation.function != RecurrentFunction::kScaledTanh &&
          activation.function != RecurrentFunction::kSoftsign &&
@@ -40,11 +56,11 @@ bool HasLoop(const RecurrentActivation& activation) {
 std::optional<RnnLayer> RnnLayerAt(const Graph& graph, NodeId node) {
   const Node& n = graph.node(node);
   if (n.op != OpKind::kRNN && n.op != OpKind::kGRU && n.op != OpKind::kLSTM) return std::nullopt;
-  if (n.inputs.size() < 3 || HasInput(n, kRecurrentLengths)) return std::nullopt;
+  if (n.inputs.size() < 3) return std::nullopt;
   for (const size_t index : {kRecurrentX, kRecurrentW, kRecurrentR}) {
     if (!HasInput(n, index)) return std::nullopt;
   }
-  if (!AllFloat32(graph, node) || !HasConstantWeights(graph, n)) return std::nullopt;
+  if (!HasFloats(graph, n) || !HasConstantWeights(graph, n)) return std::nullopt;
   std::vector<TensorType> types;
   for (const TensorId input : n.inputs) {
     types.push_back(input == kNoTensor ? TensorType{} : graph.type(input));
