@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
+#include "gpu_worker/backends/cpu/kernels/slice_scatter.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 #include "gpu_worker/backends/groups/node_checks.h"
@@ -22,11 +25,13 @@ struct ScatterOperands {
 
 // The data are copied and then written line by line: a line is all updates that differ along the
 // axis only, and no two lines write to one place, so that threads divide them. Updates of a line
-// keep their order.
+// keep their order. Other numbers than float32 are met by a SliceScatter, which is told the places.
 class ScatterElementsKernel : public CpuKernel {
  public:
-  ScatterElementsKernel(int width, const ScatterOperands& operands, int axis, Meeting meeting)
-      : width_(width), operands_(operands), meeting_(meeting) {
+  // `scatter`: of updates that meet numbers other than float32.
+  ScatterElementsKernel(int width, const ScatterOperands& operands, int axis, Meeting meeting,
+                        std::optional<SliceScatter> scatter)
+      : width_(width), operands_(operands), meeting_(meeting), scatter_(std::move(scatter)) {
     const Shape& shape = operands.indices.type.shape;
     const Shape strides = RowMajorStrides(shape);
     const Shape data_strides = RowMajorStrides(operands.data.type.shape);
@@ -51,22 +56,15 @@ class ScatterElementsKernel : public CpuKernel {
             absl::StrCat("ScatterElements: index ", index, " is outside an axis of ", dim_));
       }
     }
-    const int64_t bytes = operands_.data.type.bytes();
-    ForEachPart(width_, CeilDiv(bytes, kCopiedBytes), [&](int64_t begin, int64_t end, int) {
-      const int64_t first = begin * kCopiedBytes;
-      const int64_t last = std::min(bytes, end * kCopiedBytes);
-      std::memcpy(operands_.result.data + first, operands_.data.data + first,
-                  static_cast<size_t>(last - first));
-    });
+    if (!scatter_.has_value()) CopyInParts(width_, operands_.data, operands_.result);
     ForEachPart(width_, lines_, [&](int64_t begin, int64_t end, int) {
       for (int64_t line = begin; line < end; ++line) RunLine(line);
     });
+    if (scatter_.has_value()) scatter_->Run();
     return absl::OkStatus();
   }
 
  private:
-  static constexpr int64_t kCopiedBytes = 16384;
-
   struct OuterAxis {
     int64_t size;
     int64_t stride;
@@ -96,6 +94,10 @@ class ScatterElementsKernel : public CpuKernel {
   }
 
   void Write(int64_t update, int64_t place) const {
+    if (scatter_.has_value()) {
+      scatter_->places()[update] = place;
+      return;
+    }
     if (meeting_ == Meeting::kReplace) {
       const int64_t bytes = BytesOf(operands_.data.type.dtype);
       std::memcpy(operands_.result.data + place * bytes, operands_.updates.data + update * bytes,
@@ -114,6 +116,7 @@ class ScatterElementsKernel : public CpuKernel {
   const int width_;
   const ScatterOperands operands_;
   const Meeting meeting_;
+  const std::optional<SliceScatter> scatter_;
   std::vector<OuterAxis> outer_;
   int64_t lines_ = 1;
   int64_t dim_ = 0;        // of the data, along the axis
@@ -138,7 +141,15 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadScatterElements(LoadContext* cont
   PLAIT_ASSIGN_OR_RETURN(operands.result, FindIn(context, node.outputs[0], Format::kPlain));
   PLAIT_ASSIGN_OR_RETURN(const Meeting meeting, MeetingOf(*node.attributes));
   const int axis = *AxisOf(graph, nodes[0], 0);
-  return std::make_unique<ScatterElementsKernel>(context->width(), operands, axis, meeting);
+  std::optional<SliceScatter> scatter;
+  if (meeting != Meeting::kReplace && operands.data.type.dtype != DataType::kFloat32) {
+    PLAIT_ASSIGN_OR_RETURN(
+        scatter,
+        SliceScatter::Load(context, meeting, {operands.data, operands.updates, operands.result},
+                           operands.indices.type.elements()));
+  }
+  return std::make_unique<ScatterElementsKernel>(context->width(), operands, axis, meeting,
+                                                 std::move(scatter));
 }
 
 }  // namespace plait

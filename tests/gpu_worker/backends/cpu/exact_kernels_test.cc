@@ -58,6 +58,13 @@ INSTANTIATE_TEST_SUITE_P(Graphs, ExactKernelsTest,
   output %y
 })",
                              R"(graph {
+  input %x: float16[30,4]
+  input %i: int64[900,4]
+  input %u: float16[900,4]
+  %y = ScatterElements(%x, %i, %u) {reduction="add"}
+  output %y
+})",
+                             R"(graph {
   input %x: float32[3,500,70]
   const %one: int64[] = [1]
   %y = CumSum(%x, %one)
