@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/element_types.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/team/team.h"
@@ -18,30 +19,41 @@ struct Lines {
   bool largest = true;
 };
 
+template <typename Ordered>
 struct Entry {
-  float value;
+  Ordered value;
   int32_t place;
 };
 
 // A NaN is larger than every number; of equal ones the first comes first.
-bool IsLess(float a, float b) { return a < b || (b != b && a == a); }
-bool ComesBefore(const Entry& a, const Entry& b) {
+template <typename Ordered>
+bool IsLess(Ordered a, Ordered b) {
+  return a < b || (b != b && a == a);
+}
+template <typename Ordered>
+bool ComesBefore(const Entry<Ordered>& a, const Entry<Ordered>& b) {
   return IsLess(a.value, b.value) || (!IsLess(b.value, a.value) && a.place < b.place);
 }
-bool ComesBeforeFromTop(const Entry& a, const Entry& b) {
+template <typename Ordered>
+bool ComesBeforeFromTop(const Entry<Ordered>& a, const Entry<Ordered>& b) {
   return IsLess(b.value, a.value) || (!IsLess(a.value, b.value) && a.place < b.place);
 }
 
 // Each thread copies one line at a time beside its places, and sorts what is kept of that. Few of
 // many are held in a heap, which most elements leave as it is after one comparison; many are parted
 // from the rest first.
+template <typename Element>
 class TopKKernel : public CpuKernel {
  public:
+  using Stored = typename Element::Stored;
+  using Ordered = typename Element::Ordered;
+  using Place = Entry<Ordered>;
+
   struct Ends {
-    const float* source;
-    float* values;    // nullptr: nobody reads them
+    const Stored* source;
+    Stored* values;   // nullptr: nobody reads them
     int64_t* places;  // likewise
-    Entry* scratch;   // a line for each thread
+    Place* scratch;   // a line for each thread
   };
 
   TopKKernel(int threads, const Lines& lines, const Ends& ends)
@@ -49,34 +61,35 @@ class TopKKernel : public CpuKernel {
 
   absl::Status Run() override {
     ForEachPart(threads_, lines_.outer * lines_.inner, [&](int64_t begin, int64_t end, int thread) {
-      Entry* const line = ends_.scratch + thread * lines_.size;
+      Place* const line = ends_.scratch + thread * lines_.size;
       for (int64_t i = begin; i < end; ++i) RunLine(i / lines_.inner, i % lines_.inner, line);
     });
     return absl::OkStatus();
   }
 
  private:
-  void RunLine(int64_t outer, int64_t inner, Entry* line) const {
-    const float* const x = ends_.source + outer * lines_.size * lines_.inner + inner;
+  void RunLine(int64_t outer, int64_t inner, Place* line) const {
+    const Stored* const x = ends_.source + outer * lines_.size * lines_.inner + inner;
     for (int64_t i = 0; i < lines_.size; ++i) {
-      line[i] = {x[i * lines_.inner], static_cast<int32_t>(i)};
+      line[i] = {static_cast<Ordered>(Element::Read(x[i * lines_.inner])), static_cast<int32_t>(i)};
     }
     if (lines_.largest) {
-      Sort(line, ComesBeforeFromTop);
+      Sort(line, ComesBeforeFromTop<Ordered>);
     } else {
-      Sort(line, ComesBefore);
+      Sort(line, ComesBefore<Ordered>);
     }
     const int64_t first = outer * lines_.count * lines_.inner + inner;
     for (int64_t i = 0; i < lines_.count; ++i) {
-      if (ends_.values != nullptr) ends_.values[first + i * lines_.inner] = line[i].value;
-      if (ends_.places != nullptr) ends_.places[first + i * lines_.inner] = line[i].place;
+      const int32_t place = line[i].place;
+      if (ends_.values != nullptr) ends_.values[first + i * lines_.inner] = x[place * lines_.inner];
+      if (ends_.places != nullptr) ends_.places[first + i * lines_.inner] = place;
     }
   }
 
   template <typename Order>
-  void Sort(Entry* line, Order order) const {
-    Entry* const end = line + lines_.size;
-    Entry* const kept = line + lines_.count;
+  void Sort(Place* line, Order order) const {
+    Place* const end = line + lines_.size;
+    Place* const kept = line + lines_.count;
     if (lines_.count * 8 < lines_.size) {
       std::partial_sort(line, kept, end, order);
       return;
@@ -109,10 +122,17 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadTopK(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(std::byte* const places, OutputOf(context, node, 1, Format::kPlain));
   const int threads =
       static_cast<int>(std::min<int64_t>(context->width(), lines.outer * lines.inner));
-  PLAIT_ASSIGN_OR_RETURN(Entry* const scratch, ScratchOf<Entry>(context, threads * lines.size));
-  const TopKKernel::Ends ends = {source.floats(), reinterpret_cast<float*>(values),
-                                 reinterpret_cast<int64_t*>(places), scratch};
-  return std::make_unique<TopKKernel>(threads, lines, ends);
+  const auto load = [&](auto element) -> absl::StatusOr<std::unique_ptr<CpuKernel>> {
+    using Kernel = TopKKernel<decltype(element)>;
+    using Stored = typename Kernel::Stored;
+    PLAIT_ASSIGN_OR_RETURN(auto* const scratch,
+                           ScratchOf<typename Kernel::Place>(context, threads * lines.size));
+    const typename Kernel::Ends ends = {reinterpret_cast<const Stored*>(source.data),
+                                        reinterpret_cast<Stored*>(values),
+                                        reinterpret_cast<int64_t*>(places), scratch};
+    return std::make_unique<Kernel>(threads, lines, ends);
+  };
+  return VisitElement(source.type.dtype, load);
 }
 
 }  // namespace plait

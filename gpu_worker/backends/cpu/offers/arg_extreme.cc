@@ -15,8 +15,8 @@ bool RunsArgExtreme(const Graph& graph, NodeId node) {
   const TensorType& input = graph.input_type(node, 0);
   const bool is_hardmax = graph.node(node).op == OpKind::kHardmax;
   const std::optional<int> axis = AxisOf(graph, node, is_hardmax ? -1 : 0);
-  return input.dtype == DataType::kFloat32 && input.elements() > 0 && axis.has_value() &&
-         input.shape[*axis] <= std::numeric_limits<int32_t>::max();
+  return (IsFloat(input.dtype) || IsInteger(input.dtype)) && input.elements() > 0 &&
+         axis.has_value() && input.shape[*axis] <= std::numeric_limits<int32_t>::max();
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ bool RunsTopK(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kTopK})) return false;
   const TensorType& input = graph.input_type(node, 0);
   const std::optional<int> axis = AxisOf(graph, node, -1);
-  return input.dtype == DataType::kFloat32 && axis.has_value() &&
+  return (IsFloat(input.dtype) || IsInteger(input.dtype)) && axis.has_value() &&
          graph.output_type(node).elements() > 0 && input.shape[*axis] <= kLineMax;
 }
 
