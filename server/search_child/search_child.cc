@@ -119,8 +119,7 @@ class ChildSearch {
     if (is_predicted() && (targets_.size() > 1 || start_.options().threads() != 0)) {
       return wire::Error(v1::ERROR_REASON_UNSUPPORTED,
                          absl::StrCat(start_.device().id(),
-                                      " is simulated: there are no plans for it with threads or "
-                                      "several shapes"));
+                                      " is simulated: no plans of threads or several shapes"));
     }
     if (targets_.size() > 1 && body_ != Body::kOriginal) {
       return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
@@ -223,7 +222,6 @@ class ChildSearch {
     return measured;
   }
 
-  // Writes the file, and tells of it.
   absl::StatusOr<internal::Result> Finish(const Original& original, const SearchResult& found,
                                           const FurtherPlans& further, const MeasuredBody& measured,
                                           std::vector<std::string> warnings) const {
