@@ -155,13 +155,17 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConvFma(LoadContext* context) {
                               .columns = filters[0],
                               .right_row_floats = 1,
                               .right_column_floats = depth};
+  const int64_t taps = filters[2] * filters[3];
+  Tensor weights;
   const auto make = [&]() -> absl::StatusOr<const float*> {
-    PLAIT_ASSIGN_OR_RETURN(const Tensor weights, context->ConstantValue(conv.inputs[1]));
+    PLAIT_ASSIGN_OR_RETURN(weights, context->ConstantValue(conv.inputs[1]));
+    if (taps == 1) return reinterpret_cast<const float*>(weights.bytes().data());
     return FiltersByTaps(context, weights);
   };
-  PLAIT_ASSIGN_OR_RETURN(
-      FmaProduct product,
-      FmaProduct::Load(context, shape, {.bias = epilogue.bias(), .may_widen_blocks = true}, make));
+  FmaProduct::Constants constants = {
+      .bias = epilogue.bias(), .may_widen_blocks = true, .made_of = conv.inputs[1]};
+  if (taps > 1) constants.made_how = FingerprintBuilder().Add("by taps").Add(taps).Finish();
+  PLAIT_ASSIGN_OR_RETURN(FmaProduct product, FmaProduct::Load(context, shape, constants, make));
   if (!is_normalized && IsPixelByPixel(graph, convolution->conv)) {
     return FmaKernel::Create(context, shape, {source.floats(), source.pixel_elements()},
                              {result.floats(), result.pixel_elements()}, std::move(product),

@@ -13,9 +13,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadConvStrassen(LoadContext* context
   const ConstantProduct shape = *PixelProductAt(graph, nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(RowLayer layer,
                          ReadRowLayer(context, Format::kChannelsLast, shape.columns));
-  PLAIT_ASSIGN_OR_RETURN(const Tensor values,
-                         context->ConstantValue(graph.node(nodes[0]).inputs[1]));
-  const auto* const right = reinterpret_cast<const float*>(values.bytes().data());
+  const TensorId right = graph.node(nodes[0]).inputs[1];
   const int64_t source_apart_floats = layer.source.pixel_elements();
   return StrassenKernel::Create(context, shape, right, std::move(layer), source_apart_floats);
 }

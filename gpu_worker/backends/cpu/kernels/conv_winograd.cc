@@ -70,16 +70,20 @@ class WinogradKernel : public CpuKernel {
       if (!std::all_of(weights, weights + count, is_finite)) return context->Refuse();
       return weights;
     };
-    PLAIT_ASSIGN_OR_RETURN(product_, FmaProduct::Load(context,
-                                                      {.rows = tiles_.count(),
-                                                       .depth = depth,
-                                                       .columns = columns,
-                                                       .right_row_floats = columns,
-                                                       .right_column_floats = 1},
-                                                      {.matrices = tiles_.elements(),
-                                                       .matrix_floats = depth * columns,
-                                                       .part_depth = kWinogradPartDepth},
-                                                      make));
+    const Node& conv = context->graph().node(context->kernel().nodes[0]);
+    PLAIT_ASSIGN_OR_RETURN(
+        product_, FmaProduct::Load(context,
+                                   {.rows = tiles_.count(),
+                                    .depth = depth,
+                                    .columns = columns,
+                                    .right_row_floats = columns,
+                                    .right_column_floats = 1},
+                                   {.matrices = tiles_.elements(),
+                                    .matrix_floats = depth * columns,
+                                    .part_depth = kWinogradPartDepth,
+                                    .made_of = conv.inputs[1],
+                                    .made_how = FingerprintBuilder().Add("winograd").Finish()},
+                                   make));
     product_.set_left_row_floats(row_floats_);
     return absl::OkStatus();
   }

@@ -30,9 +30,9 @@ absl::StatusOr<DigitWeights> DigitWeights::Pack(
   DigitWeights weights;
   PLAIT_ASSIGN_OR_RETURN(const bool has_digits, weights.Allocate(context, shape));
   const int64_t columns = weights.blocks() * kBlockColumns;
-  const Fingerprint form = FingerprintBuilder().Add("scales and rests").Finish();
-  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
-                         context->AllocatePacked(columns * (4 + weights.depth()), form));
+  PLAIT_ASSIGN_OR_RETURN(
+      const SharingExecutable::Place place,
+      weights.AllocateBeside(context, columns * (4 + weights.depth()), "scales and rests"));
   weights.scales_ = reinterpret_cast<float*>(place.data);
   weights.rests_ = reinterpret_cast<int8_t*>(weights.scales_ + columns);
   if (has_digits && place.is_packed) return weights;

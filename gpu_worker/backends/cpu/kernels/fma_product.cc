@@ -37,7 +37,7 @@ int64_t FmaProduct::BlockColumns() { return 2 * int64_t{VectorFloats()}; }
 absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
                                             const Constants& constants, MakeRight make) {
   FmaProduct product = Of(shape, constants);
-  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, product.FindPacked(context));
+  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, product.FindPacked(context, constants));
   if (is_packed) return product;
   PLAIT_ASSIGN_OR_RETURN(const float* const right, make());
   product.PackBlocks(context->width(), [&](int64_t matrix, int64_t k, int64_t column, int64_t count,
@@ -51,22 +51,29 @@ absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const Constant
 absl::StatusOr<FmaProduct> FmaProduct::LoadRead(LoadContext* context, const ConstantProduct& shape,
                                                 const Constants& constants, ReadRight read) {
   FmaProduct product = Of(shape, constants);
-  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, product.FindPacked(context));
+  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, product.FindPacked(context, constants));
   if (!is_packed) product.PackBlocks(context->width(), read);
   return product;
 }
 
-absl::StatusOr<bool> FmaProduct::FindPacked(LoadContext* context) {
+// Blocks of a single matrix lie in their order, however many are together.
+absl::StatusOr<bool> FmaProduct::FindPacked(LoadContext* context, const Constants& constants) {
   const Fingerprint form = FingerprintBuilder()
                                .Add("fma")
                                .Add(shape_.depth)
                                .Add(shape_.columns)
+                               .Add(shape_.right_row_floats)
+                               .Add(shape_.right_column_floats)
                                .Add(matrices_)
+                               .Add(constants.matrix_floats)
                                .Add(block_columns())
-                               .Add(blocks_together_)
+                               .Add(matrices_ == 1 ? 0 : blocks_together_)
+                               .Add(constants.made_how)
                                .Finish();
   PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
-                         context->AllocatePacked(weights_bytes(), form));
+                         constants.made_of == kNoTensor
+                             ? context->AllocatePacked(weights_bytes(), form)
+                             : context->AllocatePackedOf(constants.made_of, weights_bytes(), form));
   weights_ = reinterpret_cast<float*>(place.data);
   return place.is_packed;
 }

@@ -27,6 +27,10 @@ class FmaProduct {
     int64_t blocks_together = 0;
     // Whether a block of columns may have three vectors in the place of two.
     bool may_widen_blocks = false;
+    // The constant that the matrices are made of, and how, where that says all of it
+    // (LoadContext::AllocatePackedOf); kNoTensor: they are made of what the kernel reads.
+    TensorId made_of = kNoTensor;
+    Fingerprint made_how = {};
   };
 
   // What to multiply: `rows` rows, by the blocks of columns from `first` to `last` of a matrix.
@@ -43,8 +47,8 @@ class FmaProduct {
   };
 
   // Gives the matrices, which lie one after the other until the product is loaded. Asked where
-  // nobody has packed them only (LoadContext::AllocatePacked): of the kernel's constants, always in
-  // the same way.
+  // nobody has packed them only: made of the constant, or of all that the kernel has, always in the
+  // same way.
   using MakeRight = absl::FunctionRef<absl::StatusOr<const float*>()>;
   // Packs the matrices, by as many threads as the kernel is wide. Runs by AVX-512, else by AVX2,
   // else interpreted.
@@ -109,7 +113,7 @@ class FmaProduct {
 
   static FmaProduct Of(const ConstantProduct& shape, const Constants& constants);
   // Whether another executable has packed the matrices already.
-  absl::StatusOr<bool> FindPacked(LoadContext* context);
+  absl::StatusOr<bool> FindPacked(LoadContext* context, const Constants& constants);
   void SetShape(const ConstantProduct& shape, bool may_widen_blocks);
   void PackBlocks(int threads, ReadRight read) const;
   int64_t block_floats() const { return shape_.depth * block_columns(); }

@@ -11,9 +11,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadMatmulStrassen(LoadContext* conte
   if (nodes.empty() || !kMatmulStrassenOffer.runs(graph, nodes[0])) return context->Refuse();
   const ConstantProduct shape = *ConstantProductAt(graph, nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(RowLayer layer, ReadRowLayer(context, Format::kPlain, shape.columns));
-  PLAIT_ASSIGN_OR_RETURN(const Tensor values,
-                         context->ConstantValue(graph.node(nodes[0]).inputs[1]));
-  const auto* const right = reinterpret_cast<const float*>(values.bytes().data());
+  const TensorId right = graph.node(nodes[0]).inputs[1];
   return StrassenKernel::Create(context, shape, right, std::move(layer), shape.depth);
 }
 

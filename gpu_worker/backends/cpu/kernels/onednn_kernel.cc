@@ -66,7 +66,8 @@ std::optional<Fingerprint> FormOf(const dnnl_memory_desc_t& description) {
   if (description.format_kind != dnnl_blocked || description.extra.flags != 0) return std::nullopt;
   const dnnl_blocking_desc_t& blocking = description.format_desc.blocking;
   FingerprintBuilder builder;
-  builder.Add("onednn").Add(description.ndims).Add(blocking.inner_nblks);
+  builder.Add("onednn").Add(static_cast<int>(description.data_type)).Add(description.ndims);
+  builder.Add(blocking.inner_nblks);
   for (int axis = 0; axis < description.ndims; ++axis) {
     builder.Add(description.dims[axis]).Add(description.padded_dims[axis]);
     builder.Add(blocking.strides[axis]);
@@ -179,8 +180,11 @@ absl::StatusOr<std::byte*> PackWeights(LoadContext* context, const dnnl_memory_d
                                        TensorId constant, const dnnl_memory_desc_t& wanted) {
   const auto bytes = static_cast<int64_t>(dnnl_memory_desc_get_size(&wanted));
   SharingExecutable::Place place = {nullptr, false};
-  if (const std::optional<Fingerprint> form = FormOf(wanted)) {
-    PLAIT_ASSIGN_OR_RETURN(place, context->AllocatePacked(bytes, *form));
+  const std::optional<Fingerprint> from = FormOf(plain);
+  const std::optional<Fingerprint> to = FormOf(wanted);
+  if (from.has_value() && to.has_value()) {
+    const Fingerprint form = FingerprintBuilder().Add(*from).Add(*to).Finish();
+    PLAIT_ASSIGN_OR_RETURN(place, context->AllocatePackedOf(constant, bytes, form));
     if (place.is_packed) return place.data;
   } else {
     PLAIT_ASSIGN_OR_RETURN(place.data, context->AllocateWeights(bytes));

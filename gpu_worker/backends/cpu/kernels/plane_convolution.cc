@@ -76,7 +76,9 @@ absl::Status PlaneConvolution::LoadWeights(LoadContext* context) {
       }
     }
   };
-  return layer_->PackWeights(context, channel_steps_ * window, read);
+  const Fingerprint how =
+      FingerprintBuilder().Add("convolution").Add(problem_.channels).Add(window).Finish();
+  return layer_->PackWeights(context, channel_steps_ * window, how, read);
 }
 
 int64_t PlaneConvolution::DepthOf(int64_t channel, int64_t place) const {

@@ -25,13 +25,13 @@ absl::Status PlaneLayer::Read(LoadContext* context, Format format, int64_t colum
 }
 
 absl::Status PlaneLayer::PackWeights(
-    LoadContext* context, int64_t steps,
+    LoadContext* context, int64_t steps, const Fingerprint& how,
     absl::FunctionRef<void(const float* values, int64_t column, float* numbers)> read) {
   const Node& node = context->graph().node(context->kernel().nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(node.inputs[1]));
   const auto* const floats = reinterpret_cast<const float*>(values.bytes().data());
   steps_ = steps;
-  return Pack(context, {columns_, steps, planes(), number_bytes_},
+  return Pack(context, {columns_, steps, planes(), number_bytes_, node.inputs[1], how},
               [&](int64_t column, float* numbers) { read(floats, column, numbers); });
 }
 

@@ -49,9 +49,10 @@ class PlaneLayer {
   virtual const PlaneWeights& weights() const = 0;
 
   // Packs what is multiplied by, the node's second input, of which `read` writes a column of
-  // `steps` times step_numbers() numbers from the tensor's. See PlaneWeights::PackColumns.
+  // `steps` times step_numbers() numbers from the tensor's; `how` says which. See
+  // PlaneWeights::PackColumns.
   absl::Status PackWeights(
-      LoadContext* context, int64_t steps,
+      LoadContext* context, int64_t steps, const Fingerprint& how,
       absl::FunctionRef<void(const float* values, int64_t column, float* numbers)> read);
 
   // Makes the code for tiles of these rows and steps, for all columns. `tile` has what left sides

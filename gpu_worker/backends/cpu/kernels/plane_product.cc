@@ -42,7 +42,13 @@ absl::Status PlaneProduct::LoadWeights(LoadContext* context) {
     const float* const begin = values + column * problem_.right_column_floats;
     for (int64_t k = 0; k < problem_.depth; ++k) numbers[k] = begin[k * problem_.right_row_floats];
   };
-  return layer_->PackWeights(context, steps_, read);
+  const Fingerprint how = FingerprintBuilder()
+                              .Add("product")
+                              .Add(problem_.depth)
+                              .Add(problem_.right_row_floats)
+                              .Add(problem_.right_column_floats)
+                              .Finish();
+  return layer_->PackWeights(context, steps_, how, read);
 }
 
 void PlaneProduct::ChooseChunks() {

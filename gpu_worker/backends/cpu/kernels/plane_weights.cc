@@ -21,16 +21,23 @@ int PlaneWeights::ColumnsOf(int64_t block) const {
 absl::StatusOr<bool> PlaneWeights::Allocate(LoadContext* context, const Shape& shape) {
   shape_ = shape;
   block_bytes_ = int64_t{kBlockColumns} * shape.planes * shape.steps * kStepBytes;
-  const Fingerprint form = FingerprintBuilder()
-                               .Add("planes")
-                               .Add(shape.columns)
-                               .Add(shape.planes)
-                               .Add(shape.number_bytes)
-                               .Finish();
   PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
-                         context->AllocatePacked(blocks() * block_bytes_, form));
+                         AllocateBeside(context, blocks() * block_bytes_, "planes"));
   planes_ = place.data;
   return place.is_packed;
+}
+
+absl::StatusOr<SharingExecutable::Place> PlaneWeights::AllocateBeside(
+    LoadContext* context, int64_t bytes, absl::string_view what) const {
+  const Fingerprint form = FingerprintBuilder()
+                               .Add(what)
+                               .Add(shape_.columns)
+                               .Add(shape_.steps)
+                               .Add(shape_.planes)
+                               .Add(shape_.number_bytes)
+                               .Add(shape_.made_how)
+                               .Finish();
+  return context->AllocatePackedOf(shape_.made_of, bytes, form);
 }
 
 absl::Status PlaneWeights::PackColumns(

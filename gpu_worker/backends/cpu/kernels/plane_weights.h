@@ -17,6 +17,9 @@ class PlaneWeights {
     int64_t steps;         // of 64 bytes of each column
     int planes;            // 1 to 3
     int64_t number_bytes;  // in each plane
+    // The constant that columns are read of, and how (LoadContext::AllocatePackedOf).
+    TensorId made_of;
+    Fingerprint made_how;
   };
 
   int64_t blocks() const;
@@ -35,6 +38,10 @@ class PlaneWeights {
   absl::Status PackColumns(
       LoadContext* context, absl::FunctionRef<void(int64_t column, float* numbers)> read,
       absl::FunctionRef<bool(int64_t column, const float* numbers)> pack) const;
+
+  // The same for what else is made of the constant. `what` names it.
+  absl::StatusOr<SharingExecutable::Place> AllocateBeside(LoadContext* context, int64_t bytes,
+                                                          absl::string_view what) const;
 
   const Shape& shape() const { return shape_; }
   // Numbers of a column.

@@ -50,16 +50,17 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadSeparable(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(parts.epilogue,
                          RowEpilogue::OfConvolution(context, pattern->pointwise, pattern->after,
                                                     parts.result_apart_floats));
+  const TensorId filters = graph.node(pattern->pointwise).inputs[1];
   Tensor values;
   const auto make = [&]() -> absl::StatusOr<const float*> {
-    PLAIT_ASSIGN_OR_RETURN(values,
-                           context->ConstantValue(graph.node(pattern->pointwise).inputs[1]));
+    PLAIT_ASSIGN_OR_RETURN(values, context->ConstantValue(filters));
     return reinterpret_cast<const float*>(values.bytes().data());
   };
   PLAIT_ASSIGN_OR_RETURN(
       parts.product,
-      FmaProduct::Load(context, parts.shape,
-                       {.bias = parts.epilogue.bias(), .may_widen_blocks = true}, make));
+      FmaProduct::Load(
+          context, parts.shape,
+          {.bias = parts.epilogue.bias(), .may_widen_blocks = true, .made_of = filters}, make));
   return MadeRowsKernel::Create(context, std::move(parts));
 }
 

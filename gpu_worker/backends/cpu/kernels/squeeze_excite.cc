@@ -266,7 +266,8 @@ absl::StatusOr<SqueezeExciteKernel::Layer> LoadLayer(LoadContext* context,
                                           {.matrices = depth_parts,
                                            .matrix_floats = shape.depth * shape.right_row_floats,
                                            .bias = adds_bias ? loaded.epilogue.bias() : nullptr,
-                                           .may_widen_blocks = true},
+                                           .may_widen_blocks = true,
+                                           .made_of = node.inputs[1]},
                                           make));
   return loaded;
 }

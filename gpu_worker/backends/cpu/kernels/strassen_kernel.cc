@@ -48,8 +48,7 @@ int64_t PairsOfBand(int64_t pairs, int64_t half_depth) {
 
 absl::StatusOr<std::unique_ptr<CpuKernel>> StrassenKernel::Create(LoadContext* context,
                                                                   const ConstantProduct& shape,
-                                                                  const float* right,
-                                                                  RowLayer layer,
+                                                                  TensorId right, RowLayer layer,
                                                                   int64_t source_apart_floats) {
   PLAIT_ASSIGN_OR_RETURN(const StrassenRows rows,
                          StrassenRows::Load(context, {layer.source.floats(), shape.rows,

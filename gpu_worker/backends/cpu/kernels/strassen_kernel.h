@@ -11,12 +11,12 @@ namespace plait {
 // loops/loops.h), and what follows it.
 class StrassenKernel : public CpuKernel {
  public:
-  // `right` has the matrix as `shape` says; the rows of the layer's source lie
+  // `right` is the constant that has the matrix as `shape` says; the rows of the layer's source lie
   // `source_apart_floats` apart.
   // Errors: those of StrassenWeights::Load and FmaProduct::AddRows.
   static absl::StatusOr<std::unique_ptr<CpuKernel>> Create(LoadContext* context,
                                                            const ConstantProduct& shape,
-                                                           const float* right, RowLayer layer,
+                                                           TensorId right, RowLayer layer,
                                                            int64_t source_apart_floats);
 
   absl::Status Run() override;

@@ -45,6 +45,16 @@ bool AreFinite(const float* values, int64_t count) {
   return largest < kExponent;
 }
 
+Fingerprint StrassenForm(const ConstantProduct& shape) {
+  return FingerprintBuilder()
+      .Add("strassen")
+      .Add(shape.depth)
+      .Add(shape.columns)
+      .Add(shape.right_row_floats)
+      .Add(shape.right_column_floats)
+      .Finish();
+}
+
 }  // namespace
 
 // The matrix, each column divided.
@@ -81,16 +91,18 @@ struct StrassenWeights::Divided {
 };
 
 absl::StatusOr<StrassenWeights> StrassenWeights::Load(LoadContext* context,
-                                                      const ConstantProduct& shape,
-                                                      const float* right, const float* bias,
-                                                      int64_t blocks_together) {
+                                                      const ConstantProduct& shape, TensorId right,
+                                                      const float* bias, int64_t blocks_together) {
+  PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(right));
+  const auto* const numbers = reinterpret_cast<const float*>(values.bytes().data());
   StrassenWeights weights;
   weights.half_depth_ = shape.depth / 2;
   weights.half_columns_ = shape.columns / 2;
-  const Divided divided = {weights, shape, right};
-  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, weights.Allocate(context, shape));
+  const Divided divided = {weights, shape, numbers};
+  PLAIT_RETURN_IF_ERROR(weights.LoadBias(context, shape.columns, bias));
+  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, weights.Allocate(context, shape, right));
   if (!is_packed) {
-    weights.FindFactors(context->width(), shape, right, bias);
+    weights.FindFactors(context->width(), shape, numbers);
     weights.KeepQuarters(context->width(), divided);
   }
   std::atomic<bool> are_finite = true;
@@ -100,36 +112,47 @@ absl::StatusOr<StrassenWeights> StrassenWeights::Load(LoadContext* context,
     if (other.sign != 0) divided.Read(other, k, column, count, to, /*adds=*/true);
     if (!AreFinite(to, count)) are_finite = false;
   };
-  PLAIT_ASSIGN_OR_RETURN(weights.product_,
-                         FmaProduct::LoadRead(context,
-                                              {.rows = (shape.rows + 1) / 2,
-                                               .depth = weights.half_depth_,
-                                               .columns = weights.half_columns_},
-                                              {.matrices = kStrassenProducts,
-                                               .part_depth = kStrassenPartDepth,
-                                               .blocks_together = blocks_together},
-                                              read));
+  PLAIT_ASSIGN_OR_RETURN(weights.product_, FmaProduct::LoadRead(context,
+                                                                {.rows = (shape.rows + 1) / 2,
+                                                                 .depth = weights.half_depth_,
+                                                                 .columns = weights.half_columns_},
+                                                                {.matrices = kStrassenProducts,
+                                                                 .part_depth = kStrassenPartDepth,
+                                                                 .blocks_together = blocks_together,
+                                                                 .made_of = right,
+                                                                 .made_how = StrassenForm(shape)},
+                                                                read));
   if (!are_finite) return context->Refuse();
   return weights;
 }
 
-absl::StatusOr<bool> StrassenWeights::Allocate(LoadContext* context, const ConstantProduct& shape) {
+absl::StatusOr<bool> StrassenWeights::Allocate(LoadContext* context, const ConstantProduct& shape,
+                                               TensorId right) {
   const int64_t quarter = half_depth_ * half_columns_;
-  const Fingerprint form =
-      FingerprintBuilder().Add("strassen").Add(shape.depth).Add(shape.columns).Finish();
   PLAIT_ASSIGN_OR_RETURN(
       const SharingExecutable::Place place,
-      context->AllocatePacked((3 * shape.columns + 2 * quarter) * sizeof(float), form));
+      context->AllocatePackedOf(right, (2 * shape.columns + 2 * quarter) * sizeof(float),
+                                StrassenForm(shape)));
   factors_ = reinterpret_cast<float*>(place.data);
   inverses_ = factors_ + shape.columns;
-  bias_ = inverses_ + shape.columns;
-  kept01_ = bias_ + shape.columns;
+  kept01_ = inverses_ + shape.columns;
   kept10_ = kept01_ + quarter;
   return place.is_packed;
 }
 
-void StrassenWeights::FindFactors(int threads, const ConstantProduct& shape, const float* right,
-                                  const float* bias) {
+// Apart, since it is no part of the matrix.
+absl::Status StrassenWeights::LoadBias(LoadContext* context, int64_t columns, const float* bias) {
+  const Fingerprint form = FingerprintBuilder().Add("strassen bias").Finish();
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePacked(columns * sizeof(float), form));
+  bias_ = reinterpret_cast<float*>(place.data);
+  for (int64_t n = 0; n < (place.is_packed ? 0 : columns); ++n) {
+    bias_[n] = bias == nullptr ? 0 : bias[n];
+  }
+  return absl::OkStatus();
+}
+
+void StrassenWeights::FindFactors(int threads, const ConstantProduct& shape, const float* right) {
   ForEachPart(threads, shape.columns, [&](int64_t begin, int64_t end, int) {
     std::fill(factors_ + begin, factors_ + end, 0.0f);
     for (int64_t k = 0; k < shape.depth; ++k) {
@@ -141,7 +164,6 @@ void StrassenWeights::FindFactors(int threads, const ConstantProduct& shape, con
     for (int64_t n = begin; n < end; ++n) {
       factors_[n] = PowerOfTwoIn(factors_[n]);
       inverses_[n] = InverseOf(factors_[n]);
-      bias_[n] = bias == nullptr ? 0 : bias[n];
     }
   });
 }

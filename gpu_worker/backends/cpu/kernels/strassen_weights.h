@@ -9,13 +9,13 @@ namespace plait {
 // is added to it. Free of state once it is loaded.
 class StrassenWeights {
  public:
-  // Packs the matrix `right`, by as many threads as the kernel is wide. `bias` has a float per
-  // column, or is nullptr. `blocks_together` are those of a half: see FmaProduct::Constants.
+  // Packs the constant matrix `right`, by as many threads as the kernel is wide. `bias` has a float
+  // per column, or is nullptr. `blocks_together` are those of a half: see FmaProduct::Constants.
   // Errors: InvalidArgument (LoadContext::Refuse) for weights that are not finite;
   // ResourceExhausted.
   // REQUIRES: IsStrassenProduct.
   static absl::StatusOr<StrassenWeights> Load(LoadContext* context, const ConstantProduct& shape,
-                                              const float* right, const float* bias,
+                                              TensorId right, const float* bias,
                                               int64_t blocks_together);
 
   // Of half the depth and columns, with kStrassenProducts matrices.
@@ -35,9 +35,9 @@ class StrassenWeights {
   struct Divided;
 
   // Whether another executable has packed them already.
-  absl::StatusOr<bool> Allocate(LoadContext* context, const ConstantProduct& shape);
-  void FindFactors(int threads, const ConstantProduct& shape, const float* right,
-                   const float* bias);
+  absl::StatusOr<bool> Allocate(LoadContext* context, const ConstantProduct& shape, TensorId right);
+  absl::Status LoadBias(LoadContext* context, int64_t columns, const float* bias);
+  void FindFactors(int threads, const ConstantProduct& shape, const float* right);
   void KeepQuarters(int threads, const Divided& divided);
   float At(int64_t matrix, int64_t k, int64_t column) const {
     const int64_t block_columns = product_.block_columns();

@@ -90,9 +90,9 @@ absl::StatusOr<WinogradTiles> WinogradTiles::Load(LoadContext* context, const No
   tiles.source_pixel_floats_ = layer.source.pixel_elements();
   tiles.result_pixel_floats_ = layer.result.pixel_elements();
   const Fingerprint form = FingerprintBuilder().Add("taps").Finish();
-  PLAIT_ASSIGN_OR_RETURN(
-      const SharingExecutable::Place place,
-      context->AllocatePacked(context->graph().type(conv.inputs[1]).bytes(), form));
+  PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
+                         context->AllocatePackedOf(
+                             conv.inputs[1], context->graph().type(conv.inputs[1]).bytes(), form));
   tiles.weights_ = reinterpret_cast<const float*>(place.data);
   if (place.is_packed) return tiles;
   PLAIT_ASSIGN_OR_RETURN(const Tensor values, context->ConstantValue(conv.inputs[1]));

@@ -68,6 +68,9 @@ class CpuExecutable : public Executable {
   // Of packed weights that no other executable of the executor reads.
   int64_t own_weights_bytes() const { return weights_.used_bytes(); }
 
+  // Of packed weights that it was the first of the executor's to pack, for others to read.
+  int64_t newly_packed_bytes() const { return sharing_.has_value() ? sharing_->own_bytes() : 0; }
+
  private:
   // The steps of Create, in this order: each needs what the one before it has set.
   absl::Status PlaceValues(const Plan& plan);

@@ -64,11 +64,23 @@ absl::StatusOr<std::byte*> LoadContext::RowMajor(TensorId tensor) {
 
 absl::StatusOr<SharingExecutable::Place> LoadContext::AllocatePacked(int64_t bytes,
                                                                      const Fingerprint& form) {
-  if (memory_.sharing != nullptr) {
-    const Fingerprint key =
-        FingerprintBuilder().Add(packed_from_).Add(form).Add(bytes).Add(packed_pieces_++).Finish();
-    return memory_.sharing->Allocate(key, bytes);
-  }
+  return AllocatePiece(
+      FingerprintBuilder().Add(packed_from_).Add(form).Add(bytes).Add(packed_pieces_++).Finish(),
+      bytes);
+}
+
+absl::StatusOr<SharingExecutable::Place> LoadContext::AllocatePackedOf(TensorId tensor,
+                                                                       int64_t bytes,
+                                                                       const Fingerprint& form) {
+  const Fingerprint& constant = graph_.tensor(tensor).constant->fingerprint();
+  return AllocatePiece(
+      FingerprintBuilder().Add("of one constant").Add(constant).Add(form).Add(bytes).Finish(),
+      bytes);
+}
+
+absl::StatusOr<SharingExecutable::Place> LoadContext::AllocatePiece(const Fingerprint& key,
+                                                                    int64_t bytes) {
+  if (memory_.sharing != nullptr) return memory_.sharing->Allocate(key, bytes);
   PLAIT_ASSIGN_OR_RETURN(std::byte* const data, AllocateWeights(bytes));
   return SharingExecutable::Place{data, false};
 }

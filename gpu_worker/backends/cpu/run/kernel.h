@@ -130,6 +130,13 @@ class LoadContext {
   // Errors: ResourceExhausted.
   absl::StatusOr<SharingExecutable::Place> AllocatePacked(int64_t bytes, const Fingerprint& form);
 
+  // The same for what is made of this constant alone, and of which `form` and the number of bytes
+  // say all that the constant does not: kernels of other widths, variants and families, and of
+  // other nodes beside the one that reads it, have it in common. REQUIRES: `tensor` is a constant.
+  // Errors: ResourceExhausted.
+  absl::StatusOr<SharingExecutable::Place> AllocatePackedOf(TensorId tensor, int64_t bytes,
+                                                            const Fingerprint& form);
+
   // Memory for the time of one Run; any other kernel of the same thread overwrites it.
   // Errors: ResourceExhausted.
   absl::StatusOr<std::byte*> AllocateScratch(int64_t bytes) {
@@ -150,6 +157,8 @@ class LoadContext {
  private:
   // A constant's value, row-major among the weights.
   absl::StatusOr<std::byte*> RowMajor(TensorId tensor);
+  // A place for the piece of that key; where nothing is shared, among the executable's own weights.
+  absl::StatusOr<SharingExecutable::Place> AllocatePiece(const Fingerprint& key, int64_t bytes);
   // What all pieces are packed from that the kernel packs.
   Fingerprint PackedFrom() const;
 

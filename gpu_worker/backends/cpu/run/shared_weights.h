@@ -56,6 +56,9 @@ class SharingExecutable {
   // Errors: ResourceExhausted.
   absl::StatusOr<Place> Allocate(const Fingerprint& key, int64_t bytes);
 
+  // Of all that was packed here and not found.
+  int64_t own_bytes() const { return own_->used_bytes(); }
+
   // What was allocated since the last call is packed, and may be shared; or it is not, and may not.
   void Publish();
   void Forget() { pending_.clear(); }
