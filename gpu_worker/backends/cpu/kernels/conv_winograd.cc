@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cmath>
+#include <atomic>
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/chunk_runner.h"
@@ -60,30 +60,20 @@ class WinogradKernel : public CpuKernel {
   absl::Status LoadProduct(LoadContext* context) {
     const int64_t depth = tiles_.source_channels();
     const int64_t columns = tiles_.result_channels();
-    const auto make = [&]() -> absl::StatusOr<const float*> {
-      const int64_t count = tiles_.elements() * depth * columns;
-      PLAIT_ASSIGN_OR_RETURN(std::byte* const memory,
-                             context->AllocateForLoad(count * int64_t{sizeof(float)}));
-      auto* const weights = reinterpret_cast<float*>(memory);
-      tiles_.TransformWeights(width_, weights);
-      const auto is_finite = [](float weight) { return std::isfinite(weight); };
-      if (!std::all_of(weights, weights + count, is_finite)) return context->Refuse();
-      return weights;
+    std::atomic<bool> are_finite = true;
+    const auto read = [&](int64_t k, int64_t column, int64_t count, absl::Span<float* const> to) {
+      if (!tiles_.TransformWeights(k, column, count, to)) are_finite = false;
     };
     const Node& conv = context->graph().node(context->kernel().nodes[0]);
     PLAIT_ASSIGN_OR_RETURN(
-        product_, FmaProduct::Load(context,
-                                   {.rows = tiles_.count(),
-                                    .depth = depth,
-                                    .columns = columns,
-                                    .right_row_floats = columns,
-                                    .right_column_floats = 1},
-                                   {.matrices = tiles_.elements(),
-                                    .matrix_floats = depth * columns,
-                                    .part_depth = kWinogradPartDepth,
-                                    .made_of = conv.inputs[1],
-                                    .made_how = FingerprintBuilder().Add("winograd").Finish()},
-                                   make));
+        product_,
+        FmaProduct::LoadRows(context, {.rows = tiles_.count(), .depth = depth, .columns = columns},
+                             {.matrices = tiles_.elements(),
+                              .part_depth = kWinogradPartDepth,
+                              .made_of = conv.inputs[1],
+                              .made_how = FingerprintBuilder().Add("winograd").Finish()},
+                             read));
+    if (!are_finite) return context->Refuse();
     product_.set_left_row_floats(row_floats_);
     return absl::OkStatus();
   }

@@ -56,6 +56,17 @@ absl::StatusOr<FmaProduct> FmaProduct::LoadRead(LoadContext* context, const Cons
   return product;
 }
 
+absl::StatusOr<FmaProduct> FmaProduct::LoadRows(LoadContext* context, const ConstantProduct& shape,
+                                                const Constants& constants, ReadRows read) {
+  FmaProduct product = Of(shape, constants);
+  PLAIT_ASSIGN_OR_RETURN(const bool is_packed, product.FindPacked(context, constants));
+  if (is_packed) return product;
+  ForEachPart(context->width(), product.blocks_, [&](int64_t begin, int64_t end, int) {
+    for (int64_t block = begin; block < end; ++block) product.PackRows(block, read);
+  });
+  return product;
+}
+
 // Blocks of a single matrix lie in their order, however many are together.
 absl::StatusOr<bool> FmaProduct::FindPacked(LoadContext* context, const Constants& constants) {
   const Fingerprint form = FingerprintBuilder()
@@ -126,6 +137,21 @@ void FmaProduct::PackGroup(int64_t begin, int64_t end, ReadRight read) const {
       float* const to = weights_ + PlaceOf(matrix, block) * block_floats() + k * block_columns();
       read(matrix, k, block * block_columns(), count, to);
       std::fill(to + count, to + block_columns(), 0.0f);
+    }
+  }
+}
+
+void FmaProduct::PackRows(int64_t block, ReadRows read) const {
+  const int64_t count = ColumnsOf(block);
+  std::vector<float*> to;
+  for (int64_t matrix = 0; matrix < matrices_; ++matrix) {
+    to.push_back(weights_ + PlaceOf(matrix, block) * block_floats());
+  }
+  for (int64_t k = 0; k < shape_.depth; ++k) {
+    read(k, block * block_columns(), count, to);
+    for (float*& row : to) {
+      std::fill(row + count, row + block_columns(), 0.0f);
+      row += block_columns();
     }
   }
 }

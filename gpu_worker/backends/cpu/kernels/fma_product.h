@@ -63,6 +63,14 @@ class FmaProduct {
   static absl::StatusOr<FmaProduct> LoadRead(LoadContext* context, const ConstantProduct& shape,
                                              const Constants& constants, ReadRight read);
 
+  // Writes `count` numbers of row k of every matrix, from `column` on: of matrix m to to[m]. Called
+  // by several threads.
+  using ReadRows = absl::FunctionRef<void(int64_t k, int64_t column, int64_t count,
+                                          absl::Span<float* const> to)>;
+  // The same of matrices whose numbers at one place are made together.
+  static absl::StatusOr<FmaProduct> LoadRows(LoadContext* context, const ConstantProduct& shape,
+                                             const Constants& constants, ReadRows read);
+
   // Of matrices that are no constants: whoever runs it packs them (Piece::right).
   static FmaProduct OfPacked(const ConstantProduct& shape);
 
@@ -123,6 +131,8 @@ class FmaProduct {
   // `number` counts the blocks of one matrix after the other.
   // Blocks of one matrix, by number among all.
   void PackGroup(int64_t begin, int64_t end, ReadRight read) const;
+  // A block of each matrix.
+  void PackRows(int64_t block, ReadRows read) const;
   absl::Status RunBlock(const Piece& piece, int64_t block, float* result) const;
   const Tile* FindTile(int64_t rows, int columns) const;
   absl::Status AddTile(int rows, int columns);

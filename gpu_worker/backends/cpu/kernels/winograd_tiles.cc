@@ -25,49 +25,66 @@ int64_t NumbersOf(int64_t pixels, int64_t channels) {
   return pixels * CeilDiv(channels, kVectorFloatsMax) * kVectorFloatsMax;
 }
 
+// Numbers of as many result channels, which are transformed side by side: the compiler makes
+// vectors of them.
+constexpr int kLanes = 16;
+struct Lanes {
+  double at[kLanes];
+};
+
+// g = (w0 + w1 x + w2 x^2) / divisor.
+void Evaluate(const Lanes (&w)[kWindow], double x, double divisor, Lanes* g) {
+  for (int i = 0; i < kLanes; ++i) {
+    g->at[i] = (w[0].at[i] + w[1].at[i] * x + w[2].at[i] * x * x) / divisor;
+  }
+}
+
 // What one axis makes of a window: its polynomial's values at the points in the order of the loops,
 // each divided by the differences between the point and the others.
-void TransformWindow(int extent, const double (&w)[kWindow], double (&g)[kSizeMax]) {
-  const auto value = [&](double x) { return w[0] + w[1] * x + w[2] * x * x; };
+void TransformWindow(int extent, const Lanes (&w)[kWindow], Lanes (&g)[kSizeMax]) {
   g[extent + 1] = w[2];
   if (extent == 2) {
     g[0] = w[0];
-    g[1] = value(1) / 2;
-    g[2] = value(-1) / 2;
+    Evaluate(w, 1, 2, &g[1]);
+    Evaluate(w, -1, 2, &g[2]);
     return;
   }
   const double a = kWinogradPoints[0];
   const double b = kWinogradPoints[1];
   const double of_a = 2 * a * a * (a * a - b * b);
   const double of_b = 2 * b * b * (b * b - a * a);
-  g[0] = w[0] / (a * a * b * b);
-  g[1] = value(a) / of_a;
-  g[2] = value(-a) / of_a;
-  g[3] = value(b) / of_b;
-  g[4] = value(-b) / of_b;
+  for (int i = 0; i < kLanes; ++i) g[0].at[i] = w[0].at[i] / (a * a * b * b);
+  Evaluate(w, a, of_a, &g[1]);
+  Evaluate(w, -a, of_a, &g[2]);
+  Evaluate(w, b, of_b, &g[3]);
+  Evaluate(w, -b, of_b, &g[4]);
 }
 
-// The weights of a window lie `weight_floats` apart. `to` is the first element, and the others lie
-// `element_floats` apart.
-void TransformWeight(int extent, const float* weight, int64_t weight_floats, float* to,
-                     int64_t element_floats) {
-  const int size = extent + kWindow - 1;
-  double kept[kSizeMax][kWindow];
+// Of both axes: elements[row][column] of a window's weights, which lie `weight_floats` apart for
+// each of `count` result channels beside each other, at most kLanes.
+void TransformWindows(int extent, const float* weights, int64_t weight_floats, int64_t count,
+                      Lanes (&elements)[kSizeMax][kSizeMax]) {
+  Lanes kept[kSizeMax][kWindow] = {};
   for (int column = 0; column < kWindow; ++column) {
-    const auto at = [&](int64_t row) { return weight[(row * kWindow + column) * weight_floats]; };
-    const double w[kWindow] = {at(0), at(1), at(2)};
-    double g[kSizeMax];
-    TransformWindow(extent, w, g);
-    for (int row = 0; row < size; ++row) kept[row][column] = g[row];
-  }
-  for (int row = 0; row < size; ++row) {
-    double g[kSizeMax];
-    TransformWindow(extent, kept[row], g);
-    for (int column = 0; column < size; ++column) {
-      *to = static_cast<float>(g[column]);
-      to += element_floats;
+    Lanes w[kWindow] = {};
+    for (int64_t row = 0; row < kWindow; ++row) {
+      std::copy_n(weights + (row * kWindow + column) * weight_floats, count, w[row].at);
     }
+    Lanes g[kSizeMax];
+    TransformWindow(extent, w, g);
+    for (int row = 0; row < extent + 2; ++row) kept[row][column] = g[row];
   }
+  for (int row = 0; row < extent + 2; ++row) TransformWindow(extent, kept[row], elements[row]);
+}
+
+// Rounds to floats. False: one of them is not finite.
+bool CopyLanes(const Lanes& lanes, int64_t count, float* to) {
+  bool are_finite = true;
+  for (int64_t i = 0; i < count; ++i) {
+    to[i] = static_cast<float>(lanes.at[i]);
+    are_finite = are_finite && std::isfinite(to[i]);
+  }
+  return are_finite;
 }
 
 }  // namespace
@@ -101,28 +118,36 @@ absl::StatusOr<WinogradTiles> WinogradTiles::Load(LoadContext* context, const No
   return tiles;
 }
 
-// `values` by result channels, source channels and taps.
+// `values` by result channels, source channels and taps. A cache line is written at a time, of
+// what lies far apart.
 void WinogradTiles::PackWeights(int threads, const float* values, float* packed) const {
+  constexpr int64_t kLineFloats = 16;
   ForEachPart(threads, source_channels_, [&](int64_t begin, int64_t end, int) {
-    float* to = packed + begin * kTaps * result_channels_;
-    for (int64_t place = begin * kTaps; place < end * kTaps; ++place) {
-      for (int64_t k = 0; k < result_channels_; ++k) {
-        *to++ = values[k * source_channels_ * kTaps + place];
+    for (int64_t first = 0; first < result_channels_; first += kLineFloats) {
+      const int64_t last = std::min(first + kLineFloats, result_channels_);
+      for (int64_t place = begin * kTaps; place < end * kTaps; ++place) {
+        for (int64_t k = first; k < last; ++k) {
+          packed[place * result_channels_ + k] = values[k * source_channels_ * kTaps + place];
+        }
       }
     }
   });
 }
 
-void WinogradTiles::TransformWeights(int threads, float* transformed) const {
-  const int64_t element_floats = source_channels_ * result_channels_;
-  ForEachPart(threads, source_channels_, [&](int64_t begin, int64_t end, int) {
-    for (int64_t c = begin; c < end; ++c) {
-      for (int64_t k = 0; k < result_channels_; ++k) {
-        TransformWeight(extent_, WeightsAt(c, 0) + k, result_channels_,
-                        transformed + c * result_channels_ + k, element_floats);
-      }
+bool WinogradTiles::TransformWeights(int64_t channel, int64_t first, int64_t count,
+                                     absl::Span<float* const> to) const {
+  bool are_finite = true;
+  for (int64_t done = 0; done < count; done += kLanes) {
+    const int64_t lanes = std::min<int64_t>(kLanes, count - done);
+    Lanes elements[kSizeMax][kSizeMax];
+    TransformWindows(extent_, WeightsAt(channel, 0) + first + done, result_channels_, lanes,
+                     elements);
+    for (int64_t e = 0; e < this->elements(); ++e) {
+      const Lanes& element = elements[e / (extent_ + 2)][e % (extent_ + 2)];
+      if (!CopyLanes(element, lanes, to[e] + done)) are_finite = false;
     }
-  });
+  }
+  return are_finite;
 }
 
 WinogradTiles::Place WinogradTiles::PlaceOf(int64_t tile) const {

@@ -53,9 +53,10 @@ class WinogradTiles {
   // What Read needs to work in.
   int64_t spare_floats() const { return elements() * source_channels_; }
 
-  // The transformed weights: element e, source channel c and result channel k are number
-  // (e * source_channels + c) * result_channels + k. By up to `threads` threads.
-  void TransformWeights(int threads, float* transformed) const;
+  // Writes the transformed weights of source channel `channel` and `count` result channels from
+  // `first` on: those of element e to to[e]. False: one of them is not finite.
+  bool TransformWeights(int64_t channel, int64_t first, int64_t count,
+                        absl::Span<float* const> to) const;
 
   // Transforms the pixels of the tiles from `begin` to `end`, the first of which is tile 0 of the
   // elements and outliers. `spare` is the thread's.
