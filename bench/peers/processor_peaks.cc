@@ -129,7 +129,7 @@ Json Tiles(int threads, int64_t operations_per_step, void (*multiply)(int64_t st
 
 Json ForkJoin(int threads) {
   constexpr int kForks = 20'000;
-  Team team(threads, Placement::kPinned);
+  Team team(threads, ThreadPlacement::kPinned);
   const Team::Lead lead(team);
   std::vector<double> elapsed_us;
   for (int i = 0; i < kForks; ++i) {

@@ -111,7 +111,7 @@ class CpuExecutable : public Executable {
   std::vector<LoadedStep> steps_;
   std::vector<std::vector<Operand>> step_inputs_;  // by step: what it reads
   std::vector<int> step_widths_;                   // by step
-  std::vector<Segment> segments_;
+  std::vector<LaneSegment> segments_;
   // How often the steps have run: a step is finished in this run when its own number is as large,
   // so that nothing has to be reset between runs.
   int64_t runs_ = 0;

@@ -98,7 +98,8 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenCpuExecutor(absl::string_view devi
   }
   PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Onednn> onednn, Onednn::Create());
   DeviceDescription device = DescribeCpu(options.threads, options.memory_bytes_max);
-  const Placement placement = options.pins_threads ? Placement::kPinned : Placement::kAnywhere;
+  const ThreadPlacement placement =
+      options.pins_threads ? ThreadPlacement::kPinned : ThreadPlacement::kAnywhere;
   std::shared_ptr<Team> team;
   if (options.shares_threads) {
     PLAIT_ASSIGN_OR_RETURN(team, SharedTeam(MachineCores(), placement));

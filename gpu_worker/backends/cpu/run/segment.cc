@@ -45,7 +45,7 @@ void PauseWhileSpinning(int spins) {
 // One thread's way through a segment: a lane, and those that it takes over.
 class LaneRunner {
  public:
-  LaneRunner(Segment* segment, std::vector<LoadedStep>* steps, int64_t run)
+  LaneRunner(LaneSegment* segment, std::vector<LoadedStep>* steps, int64_t run)
       : segment_(*segment), steps_(*steps), run_(run) {}
 
   // Nothing where another thread has begun the lane. Goes on after an error: steps of other lanes
@@ -120,7 +120,7 @@ class LaneRunner {
     return lane;
   }
 
-  Segment& segment_;
+  LaneSegment& segment_;
   std::vector<LoadedStep>& steps_;
   const int64_t run_;
   bool is_first_ = false;  // the calling thread's group is that of the thread that asked
@@ -131,19 +131,19 @@ class LaneRunner {
 
 int LaneCount(int threads, int width) { return std::max(1, threads / width); }
 
-std::vector<Segment> MakeSegments(const Plan& plan) {
-  std::vector<Segment> segments;
+std::vector<LaneSegment> MakeSegments(const Plan& plan) {
+  std::vector<LaneSegment> segments;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     if (segments.empty() || segments.back().width != step.kernel.width) {
       segments.push_back({step.kernel.width, {}, {}});
     }
-    Segment& segment = segments.back();
+    LaneSegment& segment = segments.back();
     const int lanes = LaneCount(plan.threads, step.kernel.width);
     segment.lanes.resize(lanes);
     segment.lanes[step.stream % lanes].push_back(static_cast<int>(i));
   }
-  for (Segment& segment : segments) {
+  for (LaneSegment& segment : segments) {
     const auto is_empty = [](const std::vector<int>& lane) { return lane.empty(); };
     segment.lanes.erase(std::remove_if(segment.lanes.begin(), segment.lanes.end(), is_empty),
                         segment.lanes.end());
@@ -153,9 +153,9 @@ std::vector<Segment> MakeSegments(const Plan& plan) {
   return segments;
 }
 
-absl::Status RunSegments(std::vector<Segment>* segments, std::vector<LoadedStep>* steps,
+absl::Status RunSegments(std::vector<LaneSegment>* segments, std::vector<LoadedStep>* steps,
                          int64_t run) {
-  for (Segment& segment : *segments) {
+  for (LaneSegment& segment : *segments) {
     RunGroupsAnywhere(static_cast<int>(segment.lanes.size()), segment.width, GroupLength::kLong,
                       [&](int lane) { LaneRunner(&segment, steps, run).Run(lane); });
     for (const absl::Status& status : segment.statuses) PLAIT_RETURN_IF_ERROR(status);

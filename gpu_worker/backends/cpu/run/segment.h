@@ -30,7 +30,7 @@ struct LoadedStep {
 // Spinning has its price where cores are shared with others: a lane that waits for long yields its
 // core, and takes over the lane that it waits for where no thread has begun that. Between segments
 // all lanes have ended, so that no step waits for one of an earlier segment.
-struct Segment {
+struct LaneSegment {
   int width = 1;  // threads of each step
   // Numbers of steps, ascending within a lane; no lane is empty.
   std::vector<std::vector<int>> lanes;
@@ -45,14 +45,14 @@ int LaneCount(int threads, int width);
 // Divides a plan's steps. Steps of one width are divided into a lane per stream (streams beyond
 // LaneCount share lanes, in plan order, so that no lane can wait for itself).
 // Pure. No lane of a segment waits for a later step, which CheckPlan has seen to.
-std::vector<Segment> MakeSegments(const Plan& plan);
+std::vector<LaneSegment> MakeSegments(const Plan& plan);
 
 // Runs all segments once. `run` is greater than in any run before.
 // Blocks until the last step has ended. After an error the rest of its segment still runs, on
 // whatever the failed step left behind, and later segments do not.
 // Errors: those of the kernels; the first of the first lane that has one.
 // REQUIRES: the calling thread leads a team of the plan's threads.
-absl::Status RunSegments(std::vector<Segment>* segments, std::vector<LoadedStep>* steps,
+absl::Status RunSegments(std::vector<LaneSegment>* segments, std::vector<LoadedStep>* steps,
                          int64_t run);
 
 }  // namespace plait

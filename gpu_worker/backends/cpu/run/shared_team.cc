@@ -10,7 +10,7 @@ namespace {
 struct Registry {
   absl::Mutex mutex;
   std::weak_ptr<Team> team ABSL_GUARDED_BY(mutex);
-  Placement placement ABSL_GUARDED_BY(mutex) = Placement::kAnywhere;
+  ThreadPlacement placement ABSL_GUARDED_BY(mutex) = ThreadPlacement::kAnywhere;
 };
 
 Registry& TheRegistry() {
@@ -20,7 +20,7 @@ Registry& TheRegistry() {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Team>> SharedTeam(int threads, Placement placement) {
+absl::StatusOr<std::shared_ptr<Team>> SharedTeam(int threads, ThreadPlacement placement) {
   Registry& registry = TheRegistry();
   const absl::MutexLock lock(&registry.mutex);
   std::shared_ptr<Team> team = registry.team.lock();

@@ -11,6 +11,6 @@ namespace plait {
 // (ExecutorOptions::shares_threads). It is made for the first one, and ends with the last one.
 // Thread-safe.
 // Errors: FailedPrecondition when there is one whose threads are placed in another way.
-absl::StatusOr<std::shared_ptr<Team>> SharedTeam(int threads, Placement placement);
+absl::StatusOr<std::shared_ptr<Team>> SharedTeam(int threads, ThreadPlacement placement);
 
 }  // namespace plait

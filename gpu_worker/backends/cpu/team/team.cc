@@ -98,10 +98,10 @@ void AwaitChange(const std::atomic<uint32_t>& word, uint32_t old) {
   if (!SpinUntilChange(word, old, nullptr)) SleepUntilChange(word, old);
 }
 
-Team::Team(int threads, Placement placement) : is_taken_(std::max(threads, 0), false) {
+Team::Team(int threads, ThreadPlacement placement) : is_taken_(std::max(threads, 0), false) {
   PLAIT_CHECK(threads >= 1);
   for (int i = 0; i < threads; ++i) members_.push_back(std::make_unique<Member>());
-  if (placement == Placement::kPinned) {
+  if (placement == ThreadPlacement::kPinned) {
     processors_ = AllowedProcessors();
     if (processors_.size() < members_.size()) processors_.clear();
   }

@@ -20,7 +20,7 @@ namespace plait {
 enum class GroupLength { kBrief, kLong };
 
 // Where the threads of a team run.
-enum class Placement {
+enum class ThreadPlacement {
   kAnywhere,  // where the system puts them, from moment to moment
   kPinned,    // each on a processor of its own, of those that the process may use
 };
@@ -42,7 +42,7 @@ enum class Placement {
 class Team {
  public:
   // With fewer processors than threads none is pinned. REQUIRES: threads >= 1.
-  Team(int threads, Placement placement);
+  Team(int threads, ThreadPlacement placement);
   // REQUIRES: nobody leads the team.
   ~Team();
   Team(const Team&) = delete;

@@ -11,7 +11,7 @@ namespace {
 // unknown.
 TEST(HandoverUsTest, IsATimeThatCoresCanHaveOrUnknown) {
   for (const int threads : {2, 3, 8}) {
-    Team team(threads, Placement::kAnywhere);
+    Team team(threads, ThreadPlacement::kAnywhere);
     const double us = HandoverUs(team);
     EXPECT_TRUE(us == 0 || (us > 0.001 && us <= 2)) << us;
   }
@@ -19,7 +19,7 @@ TEST(HandoverUsTest, IsATimeThatCoresCanHaveOrUnknown) {
 
 TEST(HandoverUsTest, IsKnownWhereEachThreadHasACore) {
   if (MachineCores() < 2) GTEST_SKIP() << "one core";
-  Team team(2, Placement::kAnywhere);
+  Team team(2, ThreadPlacement::kAnywhere);
   double us = 0;
   // Beside the other tests not every moment is ours.
   for (int i = 0; us == 0 && i < 1000; ++i) us = HandoverUs(team);
@@ -27,7 +27,7 @@ TEST(HandoverUsTest, IsKnownWhereEachThreadHasACore) {
 }
 
 TEST(HandoverUsTest, OfOneThreadIsUnknown) {
-  Team team(1, Placement::kAnywhere);
+  Team team(1, ThreadPlacement::kAnywhere);
   EXPECT_EQ(HandoverUs(team), 0);
 }
 

@@ -30,7 +30,7 @@ Plan PlanOf(int threads, const std::vector<std::pair<int, int>>& widths_and_stre
 }
 
 TEST(SegmentTest, StepsOfOneWidthAreASegmentWithALanePerStream) {
-  const std::vector<Segment> segments =
+  const std::vector<LaneSegment> segments =
       MakeSegments(PlanOf(2, {{2, 0}, {1, 0}, {1, 1}, {1, 0}, {2, 1}}));
   ASSERT_EQ(segments.size(), 3u);
   EXPECT_THAT(segments[0].lanes, ElementsAre(ElementsAre(0)));
@@ -39,7 +39,7 @@ TEST(SegmentTest, StepsOfOneWidthAreASegmentWithALanePerStream) {
 }
 
 TEST(SegmentTest, LanesAreAsManyAsFitBesideEachOther) {
-  const std::vector<Segment> segments =
+  const std::vector<LaneSegment> segments =
       MakeSegments(PlanOf(5, {{2, 0}, {2, 1}, {2, 2}, {3, 0}, {3, 1}}));
   ASSERT_EQ(segments.size(), 2u);
   EXPECT_EQ(segments[0].width, 2);
@@ -93,9 +93,9 @@ TEST(SegmentTest, AStepRunsOnItsThreadsAfterThoseThatItWaitsFor) {
   Plan plan = PlanOf(4, {{2, 0}, {2, 1}, {2, 0}, {4, 0}, {1, 3}});
   plan.steps[1].waits = {0};
   plan.steps[2].waits = {1};
-  Team team(4, Placement::kAnywhere);
+  Team team(4, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
-  std::vector<Segment> segments = MakeSegments(plan);
+  std::vector<LaneSegment> segments = MakeSegments(plan);
   Record record;
   std::vector<LoadedStep> steps = StepsOf(plan, &record);
   for (int64_t run = 1; run <= 50; ++run) {
@@ -120,9 +120,9 @@ TEST(SegmentTest, LanesThatNobodyBeginsAreTakenOver) {
   plan.steps[3].waits = {2};
   plan.steps[6].waits = {4, 5};
   {
-    Team team(3, Placement::kAnywhere);
+    Team team(3, ThreadPlacement::kAnywhere);
     const Team::Lead lead(team);
-    std::vector<Segment> segments = MakeSegments(plan);
+    std::vector<LaneSegment> segments = MakeSegments(plan);
     Record record;
     std::vector<LoadedStep> steps = StepsOf(plan, &record);
     for (int64_t run = 1; run <= 2000; ++run) {
@@ -143,9 +143,9 @@ TEST(SegmentTest, LanesThatNobodyBeginsAreTakenOver) {
 TEST(SegmentTest, AfterAnErrorNoLaterSegmentRunsAndNoLaneWaitsForEver) {
   Plan plan = PlanOf(2, {{1, 0}, {1, 1}, {1, 0}, {2, 0}});
   plan.steps[1].waits = {0};
-  Team team(2, Placement::kAnywhere);
+  Team team(2, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
-  std::vector<Segment> segments = MakeSegments(plan);
+  std::vector<LaneSegment> segments = MakeSegments(plan);
   Record record;
   std::vector<LoadedStep> steps = StepsOf(plan, &record, /*failing_step=*/0);
   EXPECT_EQ(RunSegments(&segments, &steps, 1).message(), "of the test");

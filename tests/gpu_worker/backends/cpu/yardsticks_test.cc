@@ -8,7 +8,7 @@ namespace {
 // No machine is so slow that it does less than ten operations in a microsecond, and none so fast
 // that a loop which the compiler has not removed does more than these.
 TEST(CpuYardsticksTest, ReadsRatesThatAProcessorCanHave) {
-  Team team(1, Placement::kAnywhere);
+  Team team(1, ThreadPlacement::kAnywhere);
   CpuYardsticks yardsticks(&team);
   for (int i = 0; i < 2; ++i) {
     const Yardsticks reading = yardsticks.Read();

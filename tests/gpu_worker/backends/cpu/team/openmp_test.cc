@@ -47,7 +47,7 @@ struct Seen {
 };
 
 TEST(OpenMpTest, ARegionHasTheThreadsOfTheTeamAndABarrier) {
-  Team team(3, Placement::kAnywhere);
+  Team team(3, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
   EXPECT_EQ(omp_get_max_threads(), 3);
   for (int repeat = 0; repeat < 50; ++repeat) {
@@ -80,7 +80,7 @@ TEST(OpenMpTest, BarriersEndBesideThreadsThatSpin) {
   };
   std::thread spinners[2] = {std::thread(spin), std::thread(spin)};
   {
-    Team team(3, Placement::kAnywhere);
+    Team team(3, ThreadPlacement::kAnywhere);
     const Team::Lead lead(team);
     const auto began = std::chrono::steady_clock::now();
     while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(300)) {
@@ -100,7 +100,7 @@ TEST(OpenMpTest, BarriersEndBesideThreadsThatSpin) {
 }
 
 TEST(OpenMpTest, ARegionIsAsNarrowAsTheScope) {
-  Team team(3, Placement::kAnywhere);
+  Team team(3, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
   const TeamWidthScope scope(2);
   EXPECT_EQ(omp_get_max_threads(), 2);
@@ -110,7 +110,7 @@ TEST(OpenMpTest, ARegionIsAsNarrowAsTheScope) {
 }
 
 TEST(OpenMpTest, RegionsDoNotNest) {
-  Team team(2, Placement::kAnywhere);
+  Team team(2, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
   std::atomic<int> calls = 0;
   GOMP_parallel(
@@ -153,7 +153,7 @@ int ThreadsOfThisProcess() {
 TEST(OpenMpTest, OneDnnStartsNoThreadOfItsOwn) {
   // A sanitizer has one of its own.
   const int threads_before = ThreadsOfThisProcess();
-  Team team(2, Placement::kAnywhere);
+  Team team(2, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
   const absl::StatusOr<std::unique_ptr<Onednn>> onednn = Onednn::Create();
   ASSERT_TRUE(onednn.ok()) << onednn.status();

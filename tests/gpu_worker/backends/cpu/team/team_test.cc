@@ -27,7 +27,7 @@ TEST(TeamTest, ACallerWithoutATeamWorksAlone) {
 }
 
 TEST(TeamTest, EachGroupRunsOnAThreadOfItsOwn) {
-  Team team(4, Placement::kAnywhere);
+  Team team(4, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
   std::vector<std::thread::id> ids(4);
   RunGroups(4, 1, [&](int group) {
@@ -42,7 +42,7 @@ TEST(TeamTest, EachGroupRunsOnAThreadOfItsOwn) {
 // The same threads again and again, and every piece once, by whatever number of threads and pieces.
 TEST(TeamTest, PartsCoverTheWorkOnce) {
   for (const int threads : {1, 2, 3, 5}) {
-    Team team(threads, Placement::kAnywhere);
+    Team team(threads, ThreadPlacement::kAnywhere);
     const Team::Lead lead(team);
     for (const int64_t count : {0, 1, 2, 3, 7, 64, 1001}) {
       std::vector<std::atomic<int>> calls(static_cast<size_t>(count));
@@ -57,7 +57,7 @@ TEST(TeamTest, PartsCoverTheWorkOnce) {
 }
 
 TEST(TeamTest, NoThreadNumberIsUsedTwiceAtATime) {
-  Team team(3, Placement::kAnywhere);
+  Team team(3, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
   std::vector<std::atomic<int>> users(3);
   for (int repeat = 0; repeat < 100; ++repeat) {
@@ -72,7 +72,7 @@ TEST(TeamTest, NoThreadNumberIsUsedTwiceAtATime) {
 // Thread 0 waits in its first piece until everything else is done, which others must have taken
 // from its part.
 TEST(TeamTest, AThreadThatIsHeldUpLosesItsPartToTheOthers) {
-  Team team(2, Placement::kAnywhere);
+  Team team(2, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
   constexpr int64_t kCount = 80;
   constexpr int64_t kPiece = 10;  // four of each thread
@@ -95,7 +95,7 @@ TEST(TeamTest, WorkIsDoneOnceWhereAMemberComesTooLate) {
   CPU_SET(sched_getcpu(), &one);
   pthread_setaffinity_np(pthread_self(), sizeof(one), &one);
   {
-    Team team(3, Placement::kAnywhere);
+    Team team(3, ThreadPlacement::kAnywhere);
     const Team::Lead lead(team);
     for (int repeat = 0; repeat < 2000; ++repeat) {
       const int64_t count = 2 + repeat % 30;
@@ -125,7 +125,7 @@ TEST(TeamTest, PartsAreDoneOnceBesideThreadsThatSpin) {
       });
     }
     {
-      Team team(3, Placement::kAnywhere);
+      Team team(3, ThreadPlacement::kAnywhere);
       const Team::Lead lead(team);
       for (int repeat = 0; repeat < 300; ++repeat) {
         std::vector<std::atomic<int>> calls(200);
@@ -153,7 +153,7 @@ TEST(TeamTest, GroupsRunOnceBesideAThreadThatSpins) {
     }
   });
   {
-    Team team(3, Placement::kAnywhere);
+    Team team(3, ThreadPlacement::kAnywhere);
     const Team::Lead lead(team);
     for (int repeat = 0; repeat < 3000; ++repeat) {
       const GroupLength length = repeat % 3 == 0 ? GroupLength::kLong : GroupLength::kBrief;
@@ -171,7 +171,7 @@ TEST(TeamTest, GroupsRunOnceBesideAThreadThatSpins) {
 
 // Two branches of two threads each, as a plan of four threads has them.
 TEST(TeamTest, GroupsLeadThreadsOfTheirOwn) {
-  Team team(4, Placement::kAnywhere);
+  Team team(4, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
   std::vector<std::atomic<int64_t>> sums(2);
   RunGroups(2, 2, [&](int group) {
@@ -188,7 +188,7 @@ TEST(TeamTest, GroupsLeadThreadsOfTheirOwn) {
 }
 
 TEST(TeamTest, AScopeNarrowsWhatIsLed) {
-  Team team(3, Placement::kAnywhere);
+  Team team(3, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
   {
     const TeamWidthScope scope(2);
@@ -203,7 +203,7 @@ TEST(TeamTest, TwoTeamsWorkAtTheSameTime) {
   std::vector<std::jthread> leaders;
   for (int i = 0; i < 2; ++i) {
     leaders.emplace_back([&sums, i] {
-      Team team(2, Placement::kAnywhere);
+      Team team(2, ThreadPlacement::kAnywhere);
       for (int repeat = 0; repeat < 200; ++repeat) {
         const Team::Lead lead(team);
         ForEachPart(2, 100, [&](int64_t begin, int64_t end, int) { sums[i] += end - begin; });
@@ -219,7 +219,7 @@ TEST(TeamTest, TwoTeamsWorkAtTheSameTime) {
 // its own.
 TEST(TeamTest, CallersLeadPartsOfTheTeamSideBySide) {
   constexpr int kThreads = 4;
-  Team team(kThreads, Placement::kAnywhere);
+  Team team(kThreads, ThreadPlacement::kAnywhere);
   std::atomic<int> led = 0;
   std::atomic<int64_t> sum = 0;
   std::vector<std::jthread> callers;
@@ -244,7 +244,7 @@ TEST(TeamTest, CallersLeadPartsOfTheTeamSideBySide) {
 }
 
 TEST(TeamTest, TwoCallersOfHalfATeamDoNotWaitForEachOther) {
-  Team team(2, Placement::kAnywhere);
+  Team team(2, ThreadPlacement::kAnywhere);
   std::atomic<int> leading = 0;
   std::vector<std::jthread> callers;
   for (int i = 0; i < 2; ++i) {
@@ -261,7 +261,7 @@ TEST(TeamTest, TwoCallersOfHalfATeamDoNotWaitForEachOther) {
 
 // Narrow callers that follow each other without a gap would otherwise keep it waiting for ever.
 TEST(TeamTest, AWideCallerIsServedInItsTurn) {
-  Team team(2, Placement::kAnywhere);
+  Team team(2, ThreadPlacement::kAnywhere);
   std::atomic<bool> served = false;
   std::vector<std::jthread> callers;
   for (int i = 0; i < 2; ++i) {
@@ -279,7 +279,7 @@ TEST(TeamTest, AWideCallerIsServedInItsTurn) {
 
 // Longer than it spins.
 TEST(TeamTest, AThreadThatSleepsIsWokenUp) {
-  Team team(2, Placement::kAnywhere);
+  Team team(2, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
   for (int repeat = 0; repeat < 5; ++repeat) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -303,7 +303,7 @@ std::vector<int> ProcessorsOfThisThread() {
 TEST(TeamTest, PinnedThreadsHaveAProcessorEachAndTheCallerOnlyWhileItLeads) {
   const std::vector<int> before = ProcessorsOfThisThread();
   const int threads = std::min<int>(2, static_cast<int>(before.size()));
-  Team team(threads, Placement::kPinned);
+  Team team(threads, ThreadPlacement::kPinned);
   {
     const Team::Lead lead(team);
     std::vector<std::vector<int>> processors(static_cast<size_t>(threads));
@@ -315,7 +315,7 @@ TEST(TeamTest, PinnedThreadsHaveAProcessorEachAndTheCallerOnlyWhileItLeads) {
 
 TEST(TeamTest, MoreThreadsThanProcessorsAreNotPinned) {
   const std::vector<int> before = ProcessorsOfThisThread();
-  Team team(static_cast<int>(before.size()) + 1, Placement::kPinned);
+  Team team(static_cast<int>(before.size()) + 1, ThreadPlacement::kPinned);
   const Team::Lead lead(team);
   EXPECT_EQ(ProcessorsOfThisThread(), before);
 }
