@@ -34,8 +34,8 @@ def stop_worker_in_mid_task(daemon, client):
             return 0
         pid = processes.workers(daemon.pid)[0]
         os.kill(pid, signal.SIGSTOP)
-        # A stopped worker cannot end its task any more; it may have done so just before, and what it
-        # said of it be on its way.
+        # A stopped worker cannot end its task any more; it may have done so just before, and the
+        # answer be on its way.
         time.sleep(0.5)
         if client.running_task():
             return pid
