@@ -33,7 +33,7 @@ struct DeviceOptions {
   int multiprocessors = 132;
   int threads_per_multiprocessor = 2048;
   int l2_bytes = 50 << 20;
-  int64_t memory_bytes = int64_t{1} << 30;
+  int64_t memory_bytes = int64_t{4} << 30;
 };
 
 struct DriverOptions {
