@@ -40,10 +40,8 @@ def load(tmp_path):
 
 
 def test_processor_time(load):
-    began = time.monotonic()
     with pytest.raises(session.Failed, match="more processor time than it may use"):
         load("while True: pass")
-    assert time.monotonic() - began >= CPU_SECONDS
 
 
 def test_a_model_that_waits_for_the_signal_of_processor_time_ends_all_the_same(load):
