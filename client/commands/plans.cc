@@ -190,8 +190,7 @@ const Command kPlansCommand = {
     .positionals = "MODEL",
     .summary =
         "list the plans inside a model, and whether they fit this machine; or bring those of "
-        "several "
-        "files together",
+        "several files together",
     .examples =
         "  plait plans faster.onnx\n"
         "  plait plans faster.onnx --threads 4 --json\n"

@@ -1,6 +1,5 @@
 #include "server/search_child/result_file.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -85,7 +84,12 @@ absl::StatusOr<KeptInFile> WriteOriginal(const ResultFile& result, int file,
   std::vector<EmbeddedPlan> plans = PlansOf(result, warnings);
   KeptInFile kept = KeptBeside(plans, result.kept);
   // That they are too many was refused before, but for plans whose number a search decides.
-  kept.resize(std::min(kept.size(), kPlansPerModelMax - plans.size()));
+  if (const size_t room = kPlansPerModelMax - plans.size(); kept.size() > room) {
+    warnings.push_back(absl::StrCat(kept.size() - room,
+                                    " of the plans that the model came with are ",
+                                    "left out: a file may hold ", kPlansPerModelMax));
+    kept.resize(room);
+  }
   for (const KeptPlan* plan : kept) plans.push_back(plan->texts);
   PLAIT_ASSIGN_OR_RETURN(const ModelWithPlan written, AttachPlans(result.bytes, plans));
   for (const absl::string_view part : written.kept) {
