@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <new>
 #include <string>
 #include <thread>
@@ -82,24 +81,6 @@ TEST(RuntimeTest, RunsFromSeveralThreadsAtTheSameTime) {
   EXPECT_NE(Created(ProductModel(32)), nullptr);
   threads.clear();
   EXPECT_EQ(wrong, 0);
-}
-
-int ThreadsOfThisProcess() {
-  int threads = 0;
-  for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    ++threads;
-  }
-  return threads;
-}
-
-TEST(RuntimeTest, SessionsShareTheirThreads) {
-  const int before = ThreadsOfThisProcess();
-  std::vector<Session> sessions;
-  for (int i = 0; i < 3; ++i) sessions.push_back(Created(ProductModel(256)));
-  std::vector<float> y(512);
-  for (const Session& session : sessions)
-    EXPECT_EQ(RunOn(session.get(), Numbers(512, 1), &y), nullptr);
-  EXPECT_LE(ThreadsOfThisProcess(), before + static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 // In the child nothing may wait: the threads that others would be woken by are the parent's.

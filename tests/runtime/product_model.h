@@ -10,9 +10,9 @@
 namespace plait {
 
 // y = relu(x w): every number is small and exact. w is [width, width], all ones below the diagonal.
-inline std::string ProductModel(int64_t width) {
-  const std::string x = std::to_string(width);
-  return GraphBytes(13, "g (float[2," + x + "] x) => (float[2," + x + R"(] y) {
+inline std::string ProductModel(int64_t width, int64_t rows = 2) {
+  const std::string x = std::to_string(rows) + "," + std::to_string(width);
+  return GraphBytes(13, "g (float[" + x + "] x) => (float[" + x + R"(] y) {
       p = MatMul(x, w)
       y = Relu(p)
     })",
@@ -31,9 +31,9 @@ inline std::string ProductModel(int64_t width) {
 // What ProductModel makes of it: column c of a row is the sum of the elements from c on.
 inline std::vector<float> Product(const std::vector<float>& x, size_t width) {
   std::vector<float> y(x.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    float sum = 0;
-    for (size_t k = i; k < (i / width + 1) * width; ++k) sum += x[k];
+  float sum = 0;
+  for (size_t i = x.size(); i-- > 0;) {
+    sum = (i + 1) % width == 0 ? x[i] : sum + x[i];
     y[i] = std::max(sum, 0.0f);
   }
   return y;
