@@ -79,6 +79,16 @@ std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::str
   return plans;
 }
 
+// Of many nodes over few weights: a plan speaks of each node, and its gain is worth the bytes.
+void WarnOfGrowth(int64_t file_bytes, size_t plans, size_t appended_bytes,
+                  std::vector<std::string>& warnings) {
+  const int64_t bytes_max = PlanFileBytesMax(file_bytes);
+  if (appended_bytes <= plans * static_cast<size_t>(bytes_max)) return;
+  warnings.push_back(absl::StrCat("the file grows by ", appended_bytes, " bytes for ", plans,
+                                  plans == 1 ? " plan" : " plans", ", more than ", bytes_max,
+                                  " for each; a job that adds plans to it leaves larger ones out"));
+}
+
 absl::StatusOr<KeptInFile> WriteOriginal(const ResultFile& result, int file,
                                          std::vector<std::string>& warnings) {
   std::vector<EmbeddedPlan> plans = PlansOf(result, warnings);
@@ -92,6 +102,8 @@ absl::StatusOr<KeptInFile> WriteOriginal(const ResultFile& result, int file,
   }
   for (const KeptPlan* plan : kept) plans.push_back(plan->texts);
   PLAIT_ASSIGN_OR_RETURN(const ModelWithPlan written, AttachPlans(result.bytes, plans));
+  WarnOfGrowth(static_cast<int64_t>(result.bytes.size()), plans.size(), written.appended.size(),
+               warnings);
   for (const absl::string_view part : written.kept) {
     PLAIT_RETURN_IF_ERROR(AppendToFile(file, part, kResultWhat));
   }

@@ -235,3 +235,28 @@ def test_survey_says_what_plait_does_not_do_right(fault, says, tmp_path):
     done = run_tool("models/survey.py", "--plait", plait, model)
     assert says in done.stdout, done.stderr
     assert done.returncode == (1 if fault else 0)
+
+
+def with_plans(model, path, *sizes):
+    """The file with plans inside whose texts take so many bytes."""
+    proto = onnx.load(model)
+    for number, size in enumerate(sizes):
+        for key in ("version", "plan", "graph"):
+            entry = proto.metadata_props.add()
+            entry.key = f"plait.{key}.{number}" if number else f"plait.{key}"
+            entry.value = "t" * size if key == "plan" else ""
+    onnx.save(proto, path)
+
+
+@pytest.mark.parametrize("sizes, code", [
+    ((1000, 2000), 0), ((1000, 300 << 10), 1), ((300 << 10,), 1), ((), 1)])
+def test_growth_is_told_and_judged_by_plan(sizes, code, tmp_path):
+    model = light.write("tiny_sru", tmp_path)
+    (tmp_path / "optimized").mkdir()
+    if sizes:
+        with_plans(model, tmp_path / "optimized" / f"{model.stem}.opt.onnx", *sizes)
+    done = run_tool("models/plan_growth.py", tmp_path, tmp_path / "optimized")
+    assert done.returncode == code, done.stderr
+    if sizes:
+        largest = f"{max(sizes) / 1024:,.1f} | 256.0 |"
+        assert f"| tiny_sru | 30 | {len(sizes)} | " in done.stdout and largest in done.stdout

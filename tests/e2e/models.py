@@ -67,6 +67,25 @@ def slow_model(layers=10, width=1536, rows=1536, activations=("Tanh", "Sigmoid",
     return model.SerializeToString(deterministic=True)
 
 
+def many_biases(layers, width=64):
+    """Additions of constants and a Tanh each, which nothing makes less of: a text of it is long, and
+    hardly compressed, beside few bytes of weights."""
+    random = np.random.default_rng(7)
+    nodes, weights, value = [], [], "input"
+    for layer in range(layers):
+        weights.append(numpy_helper.from_array(
+            random.standard_normal(width).astype(np.float32), f"bias_{layer}"))
+        nodes += [helper.make_node("Add", [value, f"bias_{layer}"], [f"sum_{layer}"]),
+                  helper.make_node("Tanh", [f"sum_{layer}"], [f"value_{layer}"])]
+        value = f"value_{layer}"
+    graph = helper.make_graph(
+        nodes, "biases", [helper.make_tensor_value_info("input", TensorProto.FLOAT, [4, width])],
+        [helper.make_tensor_value_info(value, TensorProto.FLOAT, [4, width])], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model.SerializeToString(deterministic=True)
+
+
 def quantized_model(mixes):
     """For each mix of types, of x, w and y, a Conv, a Gemm and a MatMul as exporters write those of
     bytes: between DequantizeLinears and a QuantizeLinear."""

@@ -8,6 +8,7 @@ import pytest
 
 import learned
 import models
+import plan_growth
 import sample_inputs
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -153,6 +154,35 @@ def test_more_threads_than_there_are_need_a_prediction(cli, folder, model_file):
     listed = cli.run("plans", output, "--threads", "1", "--json").expect(0).json["plans"]
     assert [(plan["threads"], plan["predicted"]) for plan in listed] == [(1, False), (200, True)]
     assert "by predicted times" in cli.run("plans", output).expect(0).out
+
+
+@pytest.mark.parametrize("name", ["tiny_bert", "tiny_nasnet"])
+def test_a_file_grows_by_no_more_than_its_plans_may(name, cli, folder, model_file):
+    original, output = model_file(name), folder / "out.onnx"
+    report = optimize(cli, original, output, "--plan-for", "cpu:threads=1,2",
+                      "--allow-predicted").expect(0).json
+    assert not any("the file grows" in warning for warning in report["warnings"])
+    sizes = plan_growth.plan_bytes(output)
+    growth = output.stat().st_size - original.stat().st_size
+    allowed = plan_growth.allowed_bytes(original.stat().st_size)
+    assert len(sizes) == 2 and max(sizes) <= allowed and growth <= 2 * allowed
+    # Beside the texts of the plans there are their keys.
+    assert sum(sizes) < growth < sum(sizes) + 1024
+
+
+def test_plans_that_take_more_are_warned_of(cli, folder):
+    original, output = folder / "model.onnx", folder / "out.onnx"
+    original.write_bytes(models.many_biases(700))
+    report = optimize(cli, original, output, "--plan-for", "cpu:threads=1").expect(0).json
+    growth = output.stat().st_size - original.stat().st_size
+    assert any(f"the file grows by {growth} bytes for 1 plan, more than 262144" in warning
+               for warning in report["warnings"])
+    assert plan_of(cli, output, "--threads", "1", "--require-plan")[0] == "exact"
+    # It came with the file, and who made it is not known.
+    again = optimize(cli, output, folder / "again.onnx", "--plan-for", "cpu:threads=2",
+                     "--allow-predicted").expect(0).json
+    assert again["kept_plans"] == []
+    assert any("it takes more than" in warning for warning in again["warnings"])
 
 
 def test_a_range_of_shapes_has_a_plan_for_each_bucket_and_runs_between_them(
