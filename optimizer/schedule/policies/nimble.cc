@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "optimizer/schedule/blocks.h"
 #include "optimizer/schedule/matching.h"
@@ -9,6 +10,10 @@
 // 2-4 and 3-5, so the paths are 0 1 3 5 and 2 4, one stream each, and two waits are left: 2 for 0
 // and 5 for 4. Two paths of which one ends before the other begins would share a stream. O(N * E)
 // for the matching, and a bit per pair of launches.
+//
+// Where these are more streams than the device has, a cover by chains of the transitive closure is
+// tried: it has as few as there are launches side by side (Dilworth 1950), for more waits. If that
+// is too many as well, chains share streams that may overlap, and lose some of it. O(N * N).
 
 namespace plait {
 namespace {
@@ -29,15 +34,19 @@ std::vector<int> NumberChains(const std::vector<int>& next) {
   return chain;
 }
 
+int CountOf(const std::vector<int>& numbers) {
+  return numbers.empty() ? 0 : 1 + *std::max_element(numbers.begin(), numbers.end());
+}
+
 // Chains that never overlap in time share a stream: a second matching, over chains, where i may be
-// followed by j when i's last launch comes before j's first.
-std::vector<int> ShareStreams(const std::vector<int>& chain, const Reachability& reachability) {
-  const int count = chain.empty() ? 0 : *std::max_element(chain.begin(), chain.end()) + 1;
+// followed by j when i's last launch comes before j's first. By launch.
+std::vector<int> ShareStreams(const std::vector<int>& chain_of, const Reachability& reachability) {
+  const int count = CountOf(chain_of);
   std::vector<int> first(count, -1);
   std::vector<int> last(count, -1);
-  for (size_t launch = 0; launch < chain.size(); ++launch) {
-    if (first[chain[launch]] < 0) first[chain[launch]] = static_cast<int>(launch);
-    last[chain[launch]] = static_cast<int>(launch);
+  for (size_t launch = 0; launch < chain_of.size(); ++launch) {
+    if (first[chain_of[launch]] < 0) first[chain_of[launch]] = static_cast<int>(launch);
+    last[chain_of[launch]] = static_cast<int>(launch);
   }
   std::vector<std::vector<int>> followers(count);
   for (int i = 0; i < count; ++i) {
@@ -45,13 +54,99 @@ std::vector<int> ShareStreams(const std::vector<int>& chain, const Reachability&
       if (i != j && reachability.Reaches(last[i], first[j])) followers[i].push_back(j);
     }
   }
-  return NumberChains(MaximumMatching(followers, count));
+  const std::vector<int> stream_of_chain = NumberChains(MaximumMatching(followers, count));
+  std::vector<int> stream_of;
+  for (const int chain : chain_of) stream_of.push_back(stream_of_chain[chain]);
+  return stream_of;
+}
+
+// Chains of a closure of so many launches are found in well under a second.
+constexpr int kClosureLaunchesMax = 2000;
+
+bool MayRunBeside(int a, int b, const Reachability& reachability) {
+  return a != b && !reachability.Reaches(a, b) && !reachability.Reaches(b, a);
+}
+
+// The fewest streams of which none has launches that may run side by side.
+std::vector<int> ChainsOfClosure(const Reachability& reachability, int launches) {
+  std::vector<std::vector<int>> followers(launches);
+  for (int i = 0; i < launches; ++i) {
+    for (int j = i + 1; j < launches; ++j) {
+      if (reachability.Reaches(i, j)) followers[i].push_back(j);
+    }
+  }
+  return NumberChains(MaximumMatching(followers, launches));
+}
+
+// Or a chain that has none yet.
+struct Stream {
+  std::vector<int> launches;
+  double us = 0;
+};
+
+// Of the launches of one stream, those that may run beside some launch of another.
+double UsBeside(const Stream& stream, const Stream& other, const ScheduleProblem& problem,
+                const Reachability& reachability) {
+  double us = 0;
+  for (const int launch : stream.launches) {
+    const bool is_beside =
+        std::any_of(other.launches.begin(), other.launches.end(),
+                    [&](int neighbour) { return MayRunBeside(launch, neighbour, reachability); });
+    if (is_beside) us += problem.launches[launch].part.latency_us;
+  }
+  return us;
+}
+
+// Gives each chain, in the order in which they begin, to the stream that has the least work so far
+// that could have run beside it, which is what is lost; among equals to the one with the least work
+// in all.
+std::vector<int> MergeChains(const ScheduleProblem& problem, const Reachability& reachability,
+                             const std::vector<int>& chain_of, int streams_max) {
+  std::vector<Stream> chains(CountOf(chain_of));
+  for (size_t launch = 0; launch < chain_of.size(); ++launch) {
+    Stream& chain = chains[chain_of[launch]];
+    chain.launches.push_back(static_cast<int>(launch));
+    chain.us += problem.launches[launch].part.latency_us;
+  }
+  std::vector<Stream> streams(streams_max);
+  std::vector<int> stream_of(chain_of.size());
+  for (const Stream& chain : chains) {
+    std::pair<double, double> least;
+    int best = -1;
+    for (int stream = 0; stream < streams_max; ++stream) {
+      const double lost_us = UsBeside(streams[stream], chain, problem, reachability);
+      const std::pair<double, double> price = {lost_us, streams[stream].us};
+      if (best >= 0 && price >= least) continue;
+      least = price;
+      best = stream;
+    }
+    streams[best].us += chain.us;
+    for (const int launch : chain.launches) {
+      streams[best].launches.push_back(launch);
+      stream_of[launch] = best;
+    }
+  }
+  return stream_of;
+}
+
+// No more streams than the device has, with the least lost.
+std::vector<int> FitStreams(const ScheduleProblem& problem, const Reachability& reachability,
+                            const std::vector<int>& chain_of) {
+  const int streams_max = std::max(1, problem.device.streams_max);
+  std::vector<int> stream_of = ShareStreams(chain_of, reachability);
+  if (CountOf(stream_of) <= streams_max) return stream_of;
+  const auto launches = static_cast<int>(chain_of.size());
+  if (launches <= kClosureLaunchesMax) {
+    stream_of = ChainsOfClosure(reachability, launches);
+    if (CountOf(stream_of) <= streams_max) return stream_of;
+  }
+  return MergeChains(problem, reachability, chain_of, streams_max);
 }
 
 // Nimble (NeurIPS 2020, section 4.2): a maximum matching on the transitive reduction is a minimum
 // path cover; each path is a stream, so that launches without a path between them never share one,
-// with the fewest waits. Streams beyond what the device can run at once are folded onto the others.
-// A launch beside nothing takes the faster width, one beside others the narrow one.
+// with the fewest waits. A launch beside nothing takes the faster width, one beside others the
+// narrow one.
 Schedule AssignNimble(const ScheduleProblem& problem) {
   std::vector<std::vector<int>> predecessors;
   for (const Launch& launch : problem.launches) predecessors.push_back(launch.predecessors);
@@ -62,15 +157,14 @@ Schedule AssignNimble(const ScheduleProblem& problem) {
       successors[predecessor].push_back(static_cast<int>(launch));
     }
   }
-  const std::vector<int> chain =
+  const std::vector<int> chain_of =
       NumberChains(MaximumMatching(successors, static_cast<int>(problem.launches.size())));
-  const std::vector<int> stream_of_chain = ShareStreams(chain, reachability);
+  const std::vector<int> stream_of = FitStreams(problem, reachability, chain_of);
   const std::vector<bool> is_by_itself = AreBottlenecks(problem);
   Schedule schedule;
   for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
-    const int stream = stream_of_chain[chain[launch]] % std::max(1, problem.device.streams_max);
     const bool whole = is_by_itself[launch] && problem.launches[launch].whole_is_faster();
-    schedule.push_back({static_cast<int>(launch), stream, whole});
+    schedule.push_back({static_cast<int>(launch), stream_of[launch], whole});
   }
   return schedule;
 }
