@@ -14,9 +14,10 @@
 //
 // Behind %a and behind %d a single tensor crosses, behind %b and %c two do. Cutting at the former
 // gives {a} {b,c,d} {e}, and neighbours that fit into a leaf are merged: {a,b,c,d} {e}. A match
-// that touches %d and %e forbids the second cut: {a} {b,c,d,e}. Where no such position is left, a
-// flow (min_cut.h) finds the cheapest one: behind %b it would cut %a and %b and the matches that
-// reach over it, behind %d only %d and such matches (MetaFlow, MLSys 2019, algorithm 2).
+// that touches %d and %e forbids the second cut: {a} {b,c,d,e}. A mask that is read all along would
+// forbid every cut, and does not count. Where no such position is left, a flow (min_cut.h) finds
+// the cheapest one: behind %b it would cut %a and %b and the matches that reach over it, behind %d
+// only %d and such matches (MetaFlow, MLSys 2019, algorithm 2).
 //
 // The sweep costs O(nodes + edges + matches). A flow cuts off at least a fifth of its part, so
 // parts nest O(log N) deep. All flows together look at `looks_max` edges: N siblings of which any
@@ -68,7 +69,15 @@ class Partitioner {
     }
   }
 
-  // Positions between nodes, in topological order, that one tensor crosses and no match spans.
+  // Whether a tensor is read over so many nodes that it crosses cuts wherever they are, as an
+  // attention mask or a skip around a network's middle does: regions read it as an input anyway.
+  // Twice an interval, because a skip over a NasNet cell is better counted.
+  bool IsLongLived(const TensorInfo& info, NodeId last_reader) const {
+    return last_reader - info.producer >= 2 * options_.interval_nodes_max;
+  }
+
+  // Positions between nodes, in topological order, that one tensor crosses, beside those that live
+  // long, and no match spans.
   std::vector<std::vector<NodeId>> LosslessPieces() const {
     const int count = graph_.node_count();
     // Differences: what starts to cross behind a node, minus what ends.
@@ -77,6 +86,7 @@ class Partitioner {
     for (TensorId tensor = 0; tensor < graph_.tensor_count(); ++tensor) {
       const TensorInfo& info = graph_.tensor(tensor);
       if (info.constant != nullptr || graph_.users(tensor).empty()) continue;
+      if (IsLongLived(info, graph_.users(tensor).back())) continue;
       // A graph input crosses every position up to its last reader.
       ++tensors[info.producer == kNoNode ? 0 : info.producer + 1];
       --tensors[graph_.users(tensor).back() + 1];

@@ -36,7 +36,8 @@ struct Partition {
   std::vector<Interval> intervals;  // every single leaf, and all unions up to the size limit
 };
 
-// Cuts first where a single tensor crosses and no match does, which loses nothing. Parts that are
+// Cuts first where a single tensor crosses and no match does, which loses nothing; tensors that are
+// read over more than two intervals, which would forbid each cut, do not count. Parts that are
 // still too large are halved at a minimum vertex cut (MetaFlow, MLSys 2019, algorithm 2), which
 // cuts as few matches as possible, and as few vertices among equals: a match is cut when its nodes
 // come to lie on both sides, also those of siblings that do not read each other. The outer fifths

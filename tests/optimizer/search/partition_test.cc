@@ -1,6 +1,8 @@
 #include "optimizer/search/partition.h"
 
+#include <algorithm>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/random.h"
+#include "optimizer/search/region.h"
 #include "tests/optimizer/search/examples.h"
 
 namespace plait {
@@ -108,6 +111,74 @@ TEST(PartitionTest, MergesNeighboursIntoIntervalsUpToTheLimit) {
       PartitionGraph(Blocks(), {}, {.leaf_nodes_max = 4, .interval_nodes_max = 8});
   EXPECT_EQ(partition.intervals, (std::vector<Interval>{{0, 1}, {0, 2}, {1, 2}}));
   EXPECT_EQ(NodesOf(partition, {0, 2}), (std::vector<NodeId>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+// A mask that each of eight layers reads, of five nodes each.
+Graph MaskedLayers() {
+  std::string text = R"(graph {
+    input %x0: float32[2,8]
+    input %m: float32[2,8]
+    %mask = Exp(%m) {}
+)";
+  for (int layer = 0; layer < 8; ++layer) {
+    absl::StrAppend(&text, "%a", layer, " = Relu(%x", layer, ") {}\n%b", layer, " = Exp(%a", layer,
+                    ") {}\n%c", layer, " = Add(%b", layer, ", %mask) {}\n%d", layer, " = Tanh(%c",
+                    layer, ") {}\n%x", layer + 1, " = Add(%x", layer, ", %d", layer, ") {}\n");
+  }
+  return GraphOf(absl::StrCat(text, "output %x8\n}"));
+}
+
+TEST(PartitionTest, AMaskThatAllLayersReadForbidsNoCut) {
+  const Graph graph = MaskedLayers();
+  const Partition partition =
+      PartitionGraph(graph, {}, {.leaf_nodes_max = 6, .interval_nodes_max = 18});
+  EXPECT_EQ(PrintPartition(partition),
+            "leaf 0: 0 1 2 3 4 5\nleaf 1: 6 7 8 9 10\nleaf 2: 11 12 13 14 15\n"
+            "leaf 3: 16 17 18 19 20\nleaf 4: 21 22 23 24 25\nleaf 5: 26 27 28 29 30\n"
+            "leaf 6: 31 32 33 34 35\nleaf 7: 36 37 38 39 40\n");
+  // Layers read it as an input, and are equal.
+  std::set<std::string> structures;
+  for (size_t leaf = 1; leaf < partition.leaves.size(); ++leaf) {
+    const Region region = MakeRegion(graph, partition.leaves[leaf]);
+    const TensorId mask = graph.node(0).outputs[0];
+    EXPECT_EQ(std::count(region.inputs.begin(), region.inputs.end(), mask), 1);
+    structures.insert(StructureFingerprint(graph, region.nodes).ToString());
+  }
+  EXPECT_EQ(structures.size(), 1u);
+}
+
+// Two intervals could hold it with all of its readers.
+TEST(PartitionTest, AMaskThatIsReadOverTwoIntervalsForbidsCuts) {
+  const Partition partition = PartitionGraph(
+      MaskedLayers(), {}, {.leaf_nodes_max = 6, .interval_nodes_max = 20, .looks_max = 0});
+  EXPECT_EQ(partition.leaves[0], (std::vector<NodeId>{0, 1, 2, 3, 4}))
+      << "without looks, what has no such cut is halved in the middle";
+}
+
+// Blocks of four nodes, down and up again: before each block of the way up what came out of its
+// counterpart is added.
+Graph SkipsAroundTheMiddle(int blocks) {
+  std::string text = "graph {\n  input %x0: float32[2,8]\n";
+  for (int block = 0; block < 2 * blocks; ++block) {
+    const int counterpart = 2 * blocks - 1 - block;
+    absl::StrAppend(&text, "%a", block, " = Relu(%x", block, ") {}\n%b", block, " = Exp(%a", block,
+                    ") {}\n%c", block, " = Add(%a", block, ", %b", block, ") {}\n%x", block + 1,
+                    block < blocks ? absl::StrCat(" = Tanh(%c", block)
+                                   : absl::StrCat(" = Add(%c", block, ", %x", counterpart + 1),
+                    ") {}\n");
+  }
+  return GraphOf(absl::StrCat(text, "output %x", 2 * blocks, "\n}"));
+}
+
+TEST(PartitionTest, ASkipAroundTheMiddleForbidsNoCut) {
+  const PartitionOptions options = {.leaf_nodes_max = 4, .interval_nodes_max = 4, .looks_max = 0};
+  std::string blocks;
+  for (int block = 0; block < 10; ++block) {
+    const int node = 4 * block;
+    absl::StrAppend(&blocks, "leaf ", block, ": ", node, " ", node + 1, " ", node + 2, " ",
+                    node + 3, "\n");
+  }
+  EXPECT_EQ(PrintPartition(PartitionGraph(SkipsAroundTheMiddle(5), {}, options)), blocks);
 }
 
 TEST(PartitionTest, LeavesAreSmallConvexAndInOrderOnRandomGraphs) {
