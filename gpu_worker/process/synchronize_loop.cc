@@ -84,6 +84,13 @@ worker::v1::TaskResult DeadlineResult(double deadline_seconds) {
       absl::StrCat("the task took longer than its ", deadline_seconds, " s (task_seconds_max)"));
 }
 
+worker::v1::TaskResult HangResult(double deadline_seconds) {
+  worker::v1::TaskResult result = DeadlineResult(deadline_seconds);
+  result.mutable_error()->set_hangs(true);
+  result.mutable_error()->mutable_message()->append(" and could not be stopped");
+  return result;
+}
+
 // Calls the server while a task runs, from construction to destruction, hears whether the task is
 // still wanted, and ends one that is not or that takes too long: first by asking, then by force.
 class Heartbeat {
@@ -166,7 +173,7 @@ class Heartbeat {
     worker::v1::Completed& completed = *request.mutable_completed();
     completed.set_task_id(executing.task_id());
     completed.set_attempt(executing.attempt());
-    *completed.mutable_result() = DeadlineResult(deadline_seconds_);
+    *completed.mutable_result() = HangResult(deadline_seconds_);
     // The answer may hold a task, which is not begun: the server hears no more of this worker.
     request.set_prefer_being_idle(true);
     worker::v1::SynchronizeResponse response;

@@ -33,6 +33,10 @@ absl::Status StatusOfTask(const worker::v1::TaskError& error) {
   if (error.code() == static_cast<int>(absl::StatusCode::kOutOfRange)) {
     return WithReason(absl::OutOfRangeError(error.message()), v1::ERROR_REASON_INVALID_REQUEST);
   }
+  // It keeps its code, by which a search does without what takes too long.
+  if (error.hangs() && error.code() == static_cast<int>(absl::StatusCode::kDeadlineExceeded)) {
+    return WithReason(absl::DeadlineExceededError(error.message()), v1::ERROR_REASON_CRASHED);
+  }
   return Error(ReasonOfTask(error), error.message());
 }
 

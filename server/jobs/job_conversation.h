@@ -35,7 +35,8 @@ enum class ConversationOutcome {
   kLimit,      // the child met a limit: `status`
   kFault,      // the child died or lied: `status` is the evidence
   // The child says that the job cannot be done, for a task of it that no worker lived through:
-  // `status`.
+  // The child says that the job cannot be done, for a task of it that no worker lived through, or
+  // that one could not leave: `status`.
   kWorkersLost,
   kStorage,    // the storage failed: `status`
   kLeaseLost,  // another run of the job counts now

@@ -65,6 +65,7 @@ struct JobRunnerContext {
 //   incumbent;
 //   - the client's wish: CANCELLED;
 //   - a child that crashed or broke the protocol: a fault; queued again, QUARANTINED after three;
+//   - a task that no worker lived through or could leave: likewise, QUARANTINED after two;
 //   - the daemon stops: queued again, counted for nobody;
 //   - the storage fails or no child can be started: postponed, FAILED after kPostponementsMax.
 // Every end is one transaction of the store, which refuses it when the lease is lost. Thread-safe.

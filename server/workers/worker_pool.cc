@@ -287,11 +287,13 @@ void WorkerPool::EndOverdue(std::vector<Ended>& ended) {
     // It is still at the task, and the next call will not change that.
     worker.unwanted_since = clock_.Monotonic();
     Count(task, "error");
-    End(std::exchange(worker.task_id, ""),
+    worker::v1::TaskResult result =
         ErrorResult(absl::StatusCode::kDeadlineExceeded,
                     absl::StrCat("the task took longer than its ", task.task.deadline_seconds(),
-                                 " s (task_seconds_max; a kernel hangs, or is far too slow)")),
-        ended);
+                                 " s (task_seconds_max; a kernel hangs, or is far too slow)"));
+    // It would have ended the task itself otherwise.
+    result.mutable_error()->set_hangs(true);
+    End(std::exchange(worker.task_id, ""), std::move(result), ended);
   }
 }
 

@@ -85,16 +85,20 @@ def endless_model(width=6000):
 
 
 def test_a_kernel_that_does_not_end_costs_its_own_job(new_daemon):
-    daemon = new_daemon("--task-seconds-max", "15").start()
+    daemon = new_daemon("--task-seconds-max", "8").start()
     daemon.wait_for_worker()
     with daemon.client() as client:
         endless = client.submit(client.upload(endless_model()), search="none").id
         after = client.submit(client.upload(models.small_model()), search="none").id
         job = client.wait_for_end(endless, 90)
-        assert state_of(job) == "FAILED" and "longer than its 15 s" in job.error.message
+        assert state_of(job) == "QUARANTINED"
+        assert "ended their workers 2 times" in job.error.message
+        attempts = client.get(endless).attempts
+        assert [attempt.outcome for attempt in attempts] == ["fault", "fault"]
+        assert all("longer than its 8 s" in attempt.evidence for attempt in attempts)
         job = client.wait_for_end(after, 30)
         assert state_of(job) == "SUCCEEDED", job.error.message
-    assert daemon.metric("plait_worker_restarts_total") == 1
+    assert daemon.metric("plait_worker_restarts_total") == 2
 
 
 def test_a_job_waits_for_a_worker(new_daemon, folder):

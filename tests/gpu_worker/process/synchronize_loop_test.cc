@@ -178,6 +178,7 @@ TEST_F(SynchronizeLoopTest, ReportsATaskThatIsPastItsDeadlineBeforeItGivesUp) {
   });
   EXPECT_TRUE(absl::IsPermissionDenied(SynchronizeForever(executor, server.Channel(), options_)));
   EXPECT_EQ(told.error().code(), static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_TRUE(told.error().hangs());
   EXPECT_THAT(why_given_up_, HasSubstr("deadline"));
 }
 
@@ -191,6 +192,7 @@ TEST_F(SynchronizeLoopTest, EndsATaskAtItsDeadlineBetweenTwoKernels) {
   EXPECT_TRUE(absl::IsPermissionDenied(SynchronizeForever(executor, server.Channel(), options_)));
   EXPECT_EQ(server.ResultOf("task-1").error().code(),
             static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_FALSE(server.ResultOf("task-1").error().hangs());
   EXPECT_FALSE(gave_up_.HasBeenNotified());
 }
 

@@ -46,6 +46,17 @@ TEST(TaskErrorTest, AnInputThatDoesNotFitIsTheClientsFaultAndKeepsItsCode) {
   EXPECT_TRUE(absl::IsOutOfRange(status)) << status;
 }
 
+// The search goes on without what does not end, where it can, and so asks for the code.
+TEST(TaskErrorTest, WhatHangsIsATaskThatEndedItsWorkerAndKeepsItsCode) {
+  worker::v1::TaskError hang = ErrorWithCode(static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+  hang.set_hangs(true);
+  const absl::Status status = StatusOfTask(hang);
+  EXPECT_EQ(ReasonOf(status), v1::ERROR_REASON_CRASHED);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  hang.set_code(static_cast<int>(absl::StatusCode::kUnimplemented));
+  EXPECT_EQ(ReasonOf(StatusOfTask(hang)), v1::ERROR_REASON_UNSUPPORTED) << "of a lie";
+}
+
 TEST(TaskErrorTest, ACodeThatIsNoErrorIsOneAllTheSame) {
   for (const int code : {0, -1, 17, 1000}) {
     EXPECT_EQ(ReasonOf(StatusOfTask(ErrorWithCode(code))), v1::ERROR_REASON_INTERNAL) << code;

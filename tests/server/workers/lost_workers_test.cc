@@ -132,6 +132,7 @@ TEST_F(WorkerPoolTest, EndsATaskThatTakesLongerThanItsDeadline) {
   pool_.CheckTimes();
   ASSERT_THAT(results_, SizeIs(1));
   EXPECT_EQ(results_[0].error().code(), static_cast<int>(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_TRUE(results_[0].error().hangs());
   EXPECT_THAT(results_[0].error().message(), HasSubstr("60 s"));
   EXPECT_NE(pool_.UnwantedSince("w1"), std::nullopt);
   // Its worker gets nothing until it is gone, and then the next task is an unspoiled one.
