@@ -13,7 +13,8 @@ class KernelCache {
   virtual ~KernelCache() = default;
 
   // A cubin or PTX, in which there may be other kernels, too. `key` names all that the kernel
-  // depends on, as CompilationKey makes it of the kernel's text alone.
+  // depends on, as CompilationKey makes it of the kernel's text alone. Or what else somebody keeps
+  // under a key that is no kernel's.
   virtual std::optional<std::string> Find(const std::string& key) = 0;
   // `code` has a kernel for each of the keys.
   virtual void Keep(const std::vector<std::string>& keys, const std::string& code) = 0;

@@ -17,7 +17,7 @@
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
 #include "gpu_worker/backends/cuda/run/device.h"
 #include "gpu_worker/backends/cuda/run/device_description.h"
-#include "gpu_worker/backends/cuda/run/graph_start.h"
+#include "gpu_worker/backends/cuda/run/graph_costs.h"
 #include "gpu_worker/backends/cuda/run/kernel_folder.h"
 
 namespace plait {
@@ -67,9 +67,12 @@ class CudaExecutor : public Executor {
                                                          staging_.get(), &clock_);
     if (is_simulated()) return absl::OkStatus();
     PLAIT_ASSIGN_OR_RETURN(
-        graph_start_us_,
-        ToStatusOr(MeasureGraphStartUs(runtime_.get(), facts_, stream,
-                                       [this](Stream evicted) { return Evict(evicted); })));
+        graph_costs_, ToStatusOr(FindGraphCosts(kernel_cache_.get(), device_.fingerprint, [&] {
+          return MeasureGraphCosts(runtime_.get(), facts_, stream,
+                                   [this](Stream evicted) { return Evict(evicted); });
+        })));
+    device_.streams_max = graph_costs_.streams;
+    device_.cross_stream_us = graph_costs_.cross_stream_us;
     return absl::OkStatus();
   }
 
@@ -92,7 +95,7 @@ class CudaExecutor : public Executor {
                       .clock = &clock_,
                       .is_simulated = is_simulated(),
                       .multiprocessors = facts_.multiprocessors,
-                      .graph_start_us = graph_start_us_};
+                      .graph_start_us = graph_costs_.start_us};
     if (!is_simulated()) parts.evict = [this](Stream stream) { return Evict(stream); };
     return CudaExecutable::Create(graph, plan, weights, parts);
   }
@@ -123,7 +126,7 @@ class CudaExecutor : public Executor {
   // In this order: the last goes first.
   const std::unique_ptr<Runtime> runtime_;
   const DeviceFacts facts_;
-  const DeviceDescription device_;
+  DeviceDescription device_;  // the same once it is prepared
   const bool has_libraries_;
   const std::unique_ptr<KernelCache> kernel_cache_;
   KernelLibraries kernel_libraries_;
@@ -133,7 +136,7 @@ class CudaExecutor : public Executor {
   OwnedStream stream_;
   std::unique_ptr<Staging> staging_;
   std::unique_ptr<Implementations> implementations_;
-  double graph_start_us_ = 0;
+  GraphCosts graph_costs_;
 };
 
 // Whether the process's cuDNN is the simulated driver's own, which says so as that does. The real

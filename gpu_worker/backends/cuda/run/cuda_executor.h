@@ -12,6 +12,7 @@
 //   cuda_executor        a GPU, or a simulated one (here)
 //   device               what it is: its description and fingerprint
 //   device_description   the same for cuDNN, which has words of its own
+//   graph_costs          what graphs cost on it, measured when it is opened
 //   cuda_executable      a plan on it: loaded, run, timed
 //   step_problem         what a step of a plan is to the device, and why it may run
 //   kernel_folder        compiled kernels, kept for later processes

@@ -7,15 +7,11 @@
 #include "gpu_worker/backends/cuda/cublaslt/library.h"
 #include "gpu_worker/backends/cuda/cudnn/library.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
+#include "optimizer/cost/described_device.h"
 
 namespace plait::cuda {
 namespace {
 
-// Kernels that make progress side by side: an H200 ran 16 and 32 chains of a graph at a time.
-constexpr int kStreamsMax = 16;
-// Measured on an H200 (`plait-gpu-record constants`): a fork into two chains and their join take
-// 2 us more than one chain does.
-constexpr double kCrossStreamUs = 1.0;
 // Of the memory's rate, what copies reach.
 constexpr double kMemoryShare = 0.9;
 
@@ -43,8 +39,9 @@ DeviceDescription DescribeGpu(int index, const DeviceFacts& facts, const Library
   device.threads = std::max(1, facts.multiprocessors);
   device.memory_bytes =
       memory_bytes_max > 0 ? std::min(memory_bytes_max, facts.memory_bytes) : facts.memory_bytes;
-  device.streams_max = kStreamsMax;
-  device.cross_stream_us = kCrossStreamUs;
+  // Of a GPU they are measured (graph_costs.h).
+  device.streams_max = is_simulated ? kH200Device.streams_max : 1;
+  device.cross_stream_us = is_simulated ? kH200Device.cross_stream_us : 0;
   device.bandwidth_bytes_per_us = kMemoryShare * facts.memory_bytes_per_us;
   const auto or_none = [](const std::string& version) {
     return version.empty() ? "none" : version;
