@@ -63,8 +63,9 @@ class CudaExecutor : public Executor {
     cuda_device_ = PresentDevice(runtime_.get(), facts_, described);
     cuda_device_.kernel_cache = kernel_cache_.get();
     cuda_device_.kernel_libraries = &kernel_libraries_;
-    implementations_ = std::make_unique<Implementations>(cuda_device_, has_libraries_, stream,
-                                                         staging_.get(), &clock_);
+    implementations_ = std::make_unique<Implementations>(
+        cuda_device_, has_libraries_, is_simulated() ? ChoiceBy::kFirst : ChoiceBy::kTrial, stream,
+        staging_.get(), &clock_);
     if (is_simulated()) return absl::OkStatus();
     PLAIT_ASSIGN_OR_RETURN(
         graph_costs_, ToStatusOr(FindGraphCosts(kernel_cache_.get(), device_.fingerprint, [&] {

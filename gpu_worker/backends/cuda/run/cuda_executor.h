@@ -17,7 +17,8 @@
 //   step_problem         what a step of a plan is to the device, and why it may run
 //   kernel_folder        compiled kernels, kept for later processes
 //   split_steps          steps that nothing computes as one, in parts
-//   implementations      which candidate computes a problem; time_candidates finds the fastest
+//   implementations      which candidate computes a problem; time_candidates finds the fastest of
+//                        those that candidate_trial finds right
 //   plan_memory          where values and workspaces lie, and the order that this rests on
 //   plan_graphs          the CUDA graphs of a plan
 //   host_layout          bytes of the host in the formats of the device

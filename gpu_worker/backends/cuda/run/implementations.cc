@@ -48,7 +48,7 @@ absl::StatusOr<Implementations::Chosen> Implementations::FindBoth(const StepProb
   Key key = KeyOf(step);
   if (const Choice* known = Known(key); known != nullptr) return known->chosen;
   std::optional<absl::StatusOr<Chosen>> chosen;
-  if (device_.runtime->TakesPtx()) {
+  if (choice_by_ == ChoiceBy::kFirst) {
     chosen = Choose(step, PrepareFirst(step, device_, has_libraries_));
   } else {
     const StepProblem* const steps[] = {&step};
@@ -75,11 +75,11 @@ void Implementations::Anticipate(absl::Span<const StepProblem> steps, const std:
     keys.push_back(std::move(key));
     unknown.push_back(&step);
   }
-  const bool is_simulated = device_.runtime->TakesPtx();
-  PrepareSteps(unknown, device_, has_libraries_, is_simulated ? Prepared::kFirst : Prepared::kAll,
+  const bool takes_first = choice_by_ == ChoiceBy::kFirst;
+  PrepareSteps(unknown, device_, has_libraries_, takes_first ? Prepared::kFirst : Prepared::kAll,
                stop, [&](const StepProblem& step, PreparedStep prepared) {
                  // Where the first one fails, Find() looks for another.
-                 if (is_simulated && prepared.candidates.empty()) return;
+                 if (takes_first && prepared.candidates.empty()) return;
                  Remember(KeyOf(step), Choose(step, std::move(prepared)));
                });
 }
@@ -97,10 +97,15 @@ absl::StatusOr<Implementations::Chosen> Implementations::Choose(const StepProble
                                                    StepProblemName(step), prepared.reasons));
   }
   CandidateChoice choice;
-  if (candidates.size() > 1) {
-    PLAIT_ASSIGN_OR_RETURN(choice, ToStatusOr(ChooseCandidates(candidates, step, prepared.trial,
-                                                               {device_.runtime, stream_, staging_,
-                                                                device_.multiprocessors, clock_})));
+  if (choice_by_ == ChoiceBy::kTrial) {
+    absl::StatusOr<CandidateChoice> tried = ToStatusOr(
+        ChooseCandidates(candidates, step, prepared.trial,
+                         {device_.runtime, stream_, staging_, device_.multiprocessors, clock_}));
+    // Another one in its place would not be what the plan says.
+    if (absl::IsUnimplemented(tried.status()) && !step.implementation.empty()) {
+      return absl::InvalidArgumentError(tried.status().message());
+    }
+    PLAIT_ASSIGN_OR_RETURN(choice, std::move(tried));
   }
   Chosen chosen;
   chosen.fastest = std::move(candidates[choice.fastest]);

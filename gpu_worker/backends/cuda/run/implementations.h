@@ -16,18 +16,25 @@
 
 namespace plait::cuda {
 
+// How a candidate is found.
+enum class ChoiceBy {
+  kTrial,  // all are tried on the device and those that are right timed, also one without rivals
+  kFirst,  // the first that can be prepared: for a simulated device, which has no times
+};
+
 // The ways in which one device computes problems: for each problem the fastest, and the one for
 // steps that are to leave room for others (CandidateChoice), by timing all of them on the device
-// once. On a simulated device, which has no times, it is the first one that can
-// be prepared, and nothing is timed. Remembers its choices. Not thread-safe.
+// once. Nothing is launched by a plan that did not pass that, whoever named it, but on a simulated
+// device. Remembers its choices. Not thread-safe.
 class Implementations {
  public:
   // `device`, its runtime, `stream`, `staging` and `clock` outlive it. `has_libraries`: see
   // AskSources.
-  Implementations(const CudaDevice& device, bool has_libraries, Stream stream, Staging* staging,
-                  ClockWatch* clock)
+  Implementations(const CudaDevice& device, bool has_libraries, ChoiceBy choice_by, Stream stream,
+                  Staging* staging, ClockWatch* clock)
       : device_(device),
         has_libraries_(has_libraries),
+        choice_by_(choice_by),
         stream_(stream),
         staging_(staging),
         clock_(clock) {}
@@ -35,7 +42,7 @@ class Implementations {
   // A prepared candidate for the step, which may be launched with any operands that are aligned as
   // the step says. REQUIRES: the step is a launch.
   // Errors: Unimplemented naming the problem, and for each source why it has no candidate;
-  // InvalidArgument where the candidate that the step names is not among them.
+  // InvalidArgument where the candidate that the step names is not among them, or is not right.
   absl::StatusOr<std::shared_ptr<Candidate>> Find(const StepProblem& step);
 
   // Chooses for all of these steps, so that Find() knows the answers. Candidates are listed and
@@ -76,6 +83,7 @@ class Implementations {
 
   const CudaDevice& device_;
   const bool has_libraries_;
+  const ChoiceBy choice_by_;
   const Stream stream_;
   Staging* const staging_;
   ClockWatch* const clock_;

@@ -208,7 +208,8 @@ class Preparation {
   // REQUIRES: the lock is held.
   void AddTasks(size_t item) {
     const int count = static_cast<int>(items_[item].listed.size());
-    for (int task = count > 1 ? kTrial : 0; task < count; ++task) {
+    const bool is_tried = count > 0 && prepared_ == Prepared::kAll;
+    for (int task = is_tried ? kTrial : 0; task < count; ++task) {
       tasks_.insert({item, task});
       ++items_[item].tasks_left;
     }

@@ -30,7 +30,7 @@ std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& 
 struct PreparedStep {
   std::vector<std::unique_ptr<Candidate>> candidates;  // in the order of the sources
   std::string reasons;                                 // why others are not among them
-  TrialData trial;                                     // where there may be several
+  TrialData trial;                                     // where all were asked for
 };
 
 // The first candidate that can be prepared, in the calling thread.

@@ -1,23 +1,15 @@
 #include "gpu_worker/backends/cuda/run/time_candidates.h"
 
 #include <algorithm>
-#include <cstring>
-#include <functional>
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "gpu_worker/backends/cuda/driver/launch_chain.h"
 #include "gpu_worker/backends/cuda/driver/owned.h"
-#include "gpu_worker/backends/cuda/problem/difference.h"
 
 namespace plait::cuda {
 namespace {
 
-constexpr uint64_t kSeed = 1;
-// As four of them a NaN, as two in half precision, too.
-constexpr std::byte kUnwritten{0xff};
 // In turn, so that a clock that moves hits all alike; odd, so that the median is a sample.
 constexpr int kRounds = 5;
 // Of one graph: enough to choose finalists by.
@@ -30,131 +22,6 @@ constexpr size_t kFinalistsMax = 4;
 constexpr double kFinalistWithin = 1.5;
 // More than what a kernel that leaves room loses by itself is seldom won by those beside it.
 constexpr double kNarrowWithin = 1.3;
-// A tenth of a second on one core; a problem of more is compared in places.
-constexpr int64_t kReferenceOperationsMax = 50'000'000;
-
-// A problem's operands on the device, with what they should give.
-class Bench {
- public:
-  Bench(const StepProblem& step, const TrialData& trial, const TimingDevice& device)
-      : step_(step), trial_(trial), device_(device) {}
-
-  Status Upload() {
-    const HostOperands& host = trial_.operands;
-    const Precision precision = step_.problem.precision;
-    const OperandPitches& pitches = step_.places.pitches;
-    const int64_t element = ElementBytes(precision);
-    for (size_t i = 0; i < host.inputs.size(); ++i) {
-      const bool indices = i == 1 && !host.indices.empty();
-      std::vector<std::byte> bytes = ToStorage(host.inputs[i], precision);
-      if (indices) {
-        bytes.resize(host.indices.size() * sizeof(int64_t));
-        std::memcpy(bytes.data(), host.indices.data(), bytes.size());
-      }
-      bytes = Spread(bytes, pitches.input(i), element);
-      operands_.inputs.push_back(nullptr);
-      PLAIT_CUDA_RETURN_IF_ERROR(Put(bytes, &operands_.inputs.back()));
-    }
-    const std::pair<const std::vector<float>*, const void**> others[] = {
-        {&host.weights, &operands_.weights},
-        {&host.packed_weights, &operands_.packed_weights},
-        {&host.second_weights, &operands_.second_weights},
-        {&host.bias, &operands_.bias},
-        {&host.second_bias, &operands_.second_bias}};
-    for (const auto& [values, place] : others) {
-      PLAIT_CUDA_RETURN_IF_ERROR(Put(ToStorage(*values, precision), place));
-    }
-    PLAIT_CUDA_RETURN_IF_ERROR(
-        Put(Spread(ToStorage(host.residual, precision), pitches.residual, element),
-            &operands_.residual));
-    for (size_t i = 0; i < step_.shape.outputs.size(); ++i) {
-      const Result<void*> output = Take(OutputBytes(i));
-      if (!output.ok()) return output.error();
-      operands_.outputs.push_back(output.value());
-    }
-    if (!host.indices.empty()) {
-      const void* word = nullptr;
-      PLAIT_CUDA_RETURN_IF_ERROR(Put(std::vector<std::byte>(sizeof(int64_t)), &word));
-      operands_.error_word = const_cast<void*>(word);
-    }
-    return Ok();
-  }
-
-  // Makes room for the largest workspace of a candidate that the device has memory for; one after
-  // the other they all use it.
-  void TakeWorkspace(const std::vector<std::unique_ptr<Candidate>>& candidates) {
-    std::set<size_t, std::greater<>> sizes;
-    for (const auto& candidate : candidates) sizes.insert(candidate->workspace_bytes());
-    for (const size_t bytes : sizes) {
-      if (bytes == 0) return;
-      const Result<void*> memory = Take(bytes);
-      if (!memory.ok()) continue;
-      operands_.workspace = memory.value();
-      workspace_bytes_ = bytes;
-      return;
-    }
-  }
-
-  bool HasRoomFor(const Candidate& candidate) const {
-    return candidate.workspace_bytes() <= workspace_bytes_;
-  }
-
-  // Launches once and compares. Errors: kUnsupported for wrong results; those of the launch.
-  Status TryOut(Candidate* candidate) {
-    for (size_t i = 0; i < operands_.outputs.size(); ++i) {
-      PLAIT_CUDA_RETURN_IF_ERROR(device_.runtime->Fill(
-          operands_.outputs[i], std::to_integer<int>(kUnwritten), OutputBytes(i), device_.stream));
-    }
-    PLAIT_CUDA_RETURN_IF_ERROR(candidate->Launch(operands_, device_.stream));
-    std::vector<std::vector<float>> outputs;
-    for (size_t i = 0; i < operands_.outputs.size(); ++i) {
-      std::vector<std::byte> bytes(OutputBytes(i));
-      PLAIT_CUDA_RETURN_IF_ERROR(device_.staging->Download(bytes.data(), operands_.outputs[i],
-                                                           bytes.size(), device_.stream));
-      const PixelPitch pitch = step_.places.pitches.output(i);
-      const int64_t element = ElementBytes(step_.problem.precision);
-      if (!GapsAre(kUnwritten, bytes, pitch, element)) {
-        return Error{ErrorCode::kUnsupported, candidate->name() + ": writes beside its pixels"};
-      }
-      const std::vector<std::byte> dense = Collect(bytes, pitch, element);
-      outputs.push_back(FromStorage(dense.data(), static_cast<size_t>(step_.shape.outputs[i]),
-                                    step_.problem.precision));
-    }
-    const Difference difference = Compare(trial_.reference, outputs, step_.problem.precision);
-    if (Passes(difference, step_.problem.problem, step_.problem.precision)) return Ok();
-    return Error{ErrorCode::kUnsupported, candidate->name() + ": wrong results"};
-  }
-
-  const Operands& operands() const { return operands_; }
-
- private:
-  size_t OutputBytes(size_t output) const {
-    const int64_t count = step_.places.pitches.output(output).SpanOf(step_.shape.outputs[output]);
-    return static_cast<size_t>(count * ElementBytes(step_.problem.precision));
-  }
-
-  Result<void*> Take(size_t bytes) {
-    const Result<void*> memory = device_.runtime->Allocate(bytes);
-    if (memory.ok()) memory_.emplace_back(device_.runtime, memory.value());
-    return memory;
-  }
-
-  // Null for an operand that is not there.
-  Status Put(const std::vector<std::byte>& bytes, const void** place) {
-    if (bytes.empty()) return Ok();
-    const Result<void*> memory = Take(bytes.size());
-    if (!memory.ok()) return memory.error();
-    *place = memory.value();
-    return device_.staging->Upload(memory.value(), bytes.data(), bytes.size(), device_.stream);
-  }
-
-  const StepProblem& step_;
-  const TrialData& trial_;
-  const TimingDevice& device_;
-  Operands operands_;
-  size_t workspace_bytes_ = 0;
-  std::vector<OwnedMemory> memory_;
-};
 
 // A candidate that can be launched.
 struct Contender {
@@ -168,7 +35,8 @@ struct Contender {
 };
 
 // Makes its graph one of so many launches. The first run of it is thrown away.
-Status Capture(const Bench& bench, Contender* contender, int launches, const TimingDevice& device) {
+Status Capture(const TrialBench& bench, Contender* contender, int launches,
+               const TimingDevice& device) {
   std::vector<NodeDescription> nodes;
   Result<ExecutableGraph> chain = BuildChain(
       device.runtime, launches,
@@ -202,7 +70,7 @@ double MedianOf(std::vector<double> samples) {
 
 // Sets what a launch takes, by a few of them. Whether the results are right is not looked at.
 // Errors: kDevice where its workspace does not fit.
-Status TimeQuickly(const Bench& bench, Contender* contender, const TimingDevice& device) {
+Status TimeQuickly(const TrialBench& bench, Contender* contender, const TimingDevice& device) {
   if (!bench.HasRoomFor(*contender->candidate)) {
     return Error{ErrorCode::kDevice,
                  contender->candidate->name() + ": CUDA_ERROR_OUT_OF_MEMORY for its workspace"};
@@ -225,7 +93,7 @@ Status LeaveOut(const Status& why, const TimingDevice& device, std::string* reas
 // Who is timed in turn with the others.
 class Finalists {
  public:
-  Finalists(Bench* bench, const TimingDevice& device, std::string* reasons)
+  Finalists(TrialBench* bench, const TimingDevice& device, std::string* reasons)
       : bench_(bench), device_(device), reasons_(reasons) {}
 
   // Of those that give the right numbers the best few, the best first, and behind them the one that
@@ -271,14 +139,14 @@ class Finalists {
     return Ok();
   }
 
-  Bench* const bench_;
+  TrialBench* const bench_;
   const TimingDevice& device_;
   std::string* const reasons_;
   std::vector<Contender> chosen_;
 };
 
 // All of them in turn.
-Status TimeFinalists(const Bench& bench, std::vector<Contender>* finalists,
+Status TimeFinalists(const TrialBench& bench, std::vector<Contender>* finalists,
                      const TimingDevice& device) {
   double longest_us = 0;
   for (const Contender& finalist : *finalists) {
@@ -321,19 +189,10 @@ CandidateChoice ChoiceOf(const std::vector<Contender>& finalists) {
 
 }  // namespace
 
-TrialData MakeTrialData(const StepProblem& step) {
-  const KernelProblem& problem = step.problem;
-  TrialData trial;
-  trial.operands = MakeHostOperands(problem.problem, step.shape, problem.precision, kSeed);
-  trial.reference = ComputeReference(problem.problem, step.shape, problem.layout, trial.operands,
-                                     kReferenceOperationsMax, kSeed);
-  return trial;
-}
-
 Result<CandidateChoice> ChooseCandidates(const std::vector<std::unique_ptr<Candidate>>& candidates,
                                          const StepProblem& step, const TrialData& trial,
                                          const TimingDevice& device) {
-  Bench bench(step, trial, device);
+  TrialBench bench(step, trial, device);
   PLAIT_CUDA_RETURN_IF_ERROR(bench.Upload());
   bench.TakeWorkspace(candidates);
   std::vector<Contender> contenders;

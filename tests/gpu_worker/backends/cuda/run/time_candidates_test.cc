@@ -1,18 +1,19 @@
 #include "gpu_worker/backends/cuda/run/time_candidates.h"
 
-#include <map>
 #include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gpu_worker/backends/cuda/run/implementations.h"
+#include "tests/gpu_worker/backends/cuda/run/scripted_runtime.h"
 #include "tests/gpu_worker/backends/cuda/run/timing_fixture.h"
 
 namespace plait::cuda {
 namespace {
 
 using testing::HasSubstr;
+using testing::SizeIs;
 
 // Answers a launch, and computes nothing.
 class IdleCandidate : public Candidate {
@@ -31,50 +32,6 @@ class IdleCandidate : public Candidate {
  private:
   const Status answer_;
   const size_t workspace_bytes_;
-};
-
-// A simulated device whose graphs take as long, and as much of it, as what is captured in them says
-// with Note().
-class ScriptedRuntime : public DriverRuntime {
- public:
-  using DriverRuntime::DriverRuntime;
-
-  void Note(double us, double share) {
-    if (!is_capturing_) return;
-    captured_us_ += us;
-    share_ = share;
-  }
-
-  Status BeginCapture(Stream stream) override {
-    is_capturing_ = true;
-    return DriverRuntime::BeginCapture(stream);
-  }
-  Result<Graph> EndCapture(Stream stream) override {
-    is_capturing_ = false;
-    return DriverRuntime::EndCapture(stream);
-  }
-  Result<NodeDescription> DescribeNode(GraphNode /*node*/) override {
-    return NodeDescription{.kind = NodeDescription::Kind::kKernel,
-                           .grid = {static_cast<unsigned>(share_ * kTimedMultiprocessors), 1, 1},
-                           .blocks_per_multiprocessor = 1};
-  }
-  Result<GraphExec> Instantiate(Graph graph) override {
-    Result<GraphExec> exec = DriverRuntime::Instantiate(graph);
-    if (exec.ok()) us_of_[exec.value()] = std::exchange(captured_us_, 0);
-    return exec;
-  }
-  Status LaunchGraph(GraphExec exec, Stream stream) override {
-    launched_us_ = us_of_[exec];
-    return DriverRuntime::LaunchGraph(exec, stream);
-  }
-  Result<double> ElapsedUs(Event /*begin*/, Event /*end*/) override { return launched_us_; }
-
- private:
-  bool is_capturing_ = false;
-  double captured_us_ = 0;
-  double share_ = 1;
-  double launched_us_ = 0;
-  std::map<GraphExec, double> us_of_;
 };
 
 // One that is right, and that takes so long and so much of the device.
@@ -188,6 +145,84 @@ TEST_F(TimeCandidatesTest, ACandidateWithoutRoomIsLeftOutForNow) {
   EXPECT_GE(Choose(candidates).value().fastest, 1u);
 }
 
+class ImplementationsTest : public TimeCandidatesTest {
+ protected:
+  absl::StatusOr<std::shared_ptr<Candidate>> Find() {
+    Implementations implementations(device_, /*has_libraries=*/false, ChoiceBy::kTrial,
+                                    stream_.get(), staging_.get(), &clock_);
+    return implementations.Find(step_);
+  }
+
+  const CudaDevice device_ = {.present = true, .runtime = &runtime_};
+  ClockWatch clock_{nullptr};
+};
+
+// A plan names it, so that it has no rivals.
+TEST_F(ImplementationsTest, ANamedCandidateIsTriedBeforeItMayRun) {
+  step_.implementation = Generated().front()->name();
+  const auto found = Find();
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ((*found)->name(), step_.implementation);
+  runtime_.computes = false;
+  const absl::Status status = Find().status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("wrong results"));
+}
+
+TEST_F(ImplementationsTest, ALoneCandidateIsTriedToo) {
+  step_.problem.problem = MovementProblem{
+      .kind = MovementProblem::Kind::kPad, .inputs = {{5, 7}}, .starts = {1, 0}, .sizes = {0, 2}};
+  step_.shape = ShapeOf(step_.problem.problem).value();
+  ASSERT_THAT(Generated(), SizeIs(1));
+  EXPECT_TRUE(Find().ok()) << Find().status();
+  runtime_.computes = false;
+  EXPECT_TRUE(absl::IsUnimplemented(Find().status())) << Find().status();
+}
+
+// What is no float has to be the same, in each type that is read or written.
+TEST_F(ImplementationsTest, CandidatesForIntegersAreTriedToo) {
+  using enum ElementType;
+  const auto of = [](std::string text, std::vector<ElementType> types, ElementType result) {
+    const std::vector<std::vector<int64_t>> inputs(types.size(), {6, 35});
+    return Problem(ElementwiseProblem{.expression = std::move(text),
+                                      .shape = {6, 35},
+                                      .inputs = inputs,
+                                      .input_types = std::move(types),
+                                      .result_type = result});
+  };
+  const auto moved = [](MovementProblem::Kind kind, ElementType type) {
+    MovementProblem problem = {.kind = kind, .inputs = {{6, 35}}, .type = type};
+    if (kind == MovementProblem::Kind::kTranspose) problem.permutation = {1, 0};
+    if (kind == MovementProblem::Kind::kGather) problem.inputs.push_back({4});
+    return Problem(problem);
+  };
+  const Problem problems[] = {
+      of("add(mul(x0,x1),x0)", {kInt64, kInt64}, kInt64),
+      of("max(x0,sub(x1,x0))", {kInt32, kInt32}, kInt32),
+      of("less(x0,x1)", {kFloat, kFloat}, kBool),
+      of("equal(x0,x1)", {kInt32, kInt32}, kBool),
+      of("where(x0,x1,x2)", {kBool, kFloat, kFloat}, kFloat),
+      of("int64(x0)", {kFloat}, kInt64),
+      of("and(x0,not(x1))", {kBool, kBool}, kBool),
+      moved(MovementProblem::Kind::kTranspose, kInt64),
+      moved(MovementProblem::Kind::kGather, kBool),
+      moved(MovementProblem::Kind::kGather, kFloat),
+  };
+  for (const Problem& problem : problems) {
+    step_.problem.problem = problem;
+    const Result<ProblemShape> shape = ShapeOf(problem);
+    if (!shape.ok()) {
+      ADD_FAILURE() << ProblemName(problem) << ": " << shape.error().message;
+      continue;
+    }
+    step_.shape = shape.value();
+    runtime_.computes = true;
+    EXPECT_TRUE(Find().ok()) << ProblemName(problem) << ": " << Find().status();
+    runtime_.computes = false;
+    EXPECT_TRUE(absl::IsUnimplemented(Find().status())) << ProblemName(problem);
+  }
+}
+
 // A driver that takes no PTX, as a real one, and fails while it is told to.
 class UnhealthyRuntime : public DriverRuntime {
  public:
@@ -203,8 +238,8 @@ TEST_F(TimeCandidatesTest, WhatAnIllDeviceCouldNotPrepareIsAskedForAgain) {
   UnhealthyRuntime runtime(0, &driver_.library());
   const CudaDevice device = {.present = true, .runtime = &runtime};
   ClockWatch clock(nullptr);
-  Implementations implementations(device, /*has_libraries=*/false, stream_.get(), staging_.get(),
-                                  &clock);
+  Implementations implementations(device, /*has_libraries=*/false, ChoiceBy::kTrial, stream_.get(),
+                                  staging_.get(), &clock);
   implementations.Anticipate({step_, step_}, {});
   runtime.is_healthy = true;
   // The simulated driver refuses cubins, which is known only to who has tried.
