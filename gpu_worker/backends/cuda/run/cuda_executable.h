@@ -60,8 +60,8 @@ class CudaExecutable : public Executable {
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs) override;
   absl::Status RunObserved(absl::Span<const Tensor> inputs, absl::Span<const int> steps,
                            StepObserver observe) override;
-  // Runs back to back between two events, so many that a span takes some milliseconds, and its
-  // time divided by their number; the first one after EvictCaches() is a single run. Spans in which
+  // Runs back to back between two events, so many that a span takes 2 ms or more, and its time
+  // divided by their number; the first one after EvictCaches() is a single run. Spans in which
   // the clock moved are taken again, and that is told on standard error (ClockWatch).
   absl::StatusOr<std::vector<double>> Time(int repeats) override;
   absl::StatusOr<std::vector<double>> TimeSteps() override;
@@ -156,6 +156,7 @@ class CudaExecutable : public Executable {
   std::vector<PlanSegment> segments_;            // goes first, before what its launches use
   std::unique_ptr<ExecutableGraph> lone_chain_;  // null until a lone kernel was timed
   int lone_chain_runs_ = 0;
+  int lone_chain_replays_ = 0;  // in a span; 0: not known yet
   std::optional<double> compute_share_;
   bool is_evicted_ = false;
 };

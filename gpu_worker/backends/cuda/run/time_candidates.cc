@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cuda/run/time_candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -14,10 +15,12 @@ namespace {
 constexpr int kRounds = 5;
 // Of one graph: enough to choose finalists by.
 constexpr int kQuickLaunches = 5;
-// Of a finalist's graph: what an event cannot resolve, and the graph's own start, is shared by this
-// many; fewer where they would take longer than that.
-constexpr int kLaunches = 20;
-constexpr double kSpanUsMax = 2000;
+// Of a finalist's graph: its own start is shared by this many; fewer where they take longer than a
+// span has to.
+constexpr int kLaunchesMax = 100;
+// Between two events, which are good for half a microsecond each: the graph is replayed so often.
+constexpr double kFinalistSpanUsMin = 2000;
+constexpr int kReplaysMax = 100;
 constexpr size_t kFinalistsMax = 4;
 constexpr double kFinalistWithin = 1.5;
 // More than what a kernel that leaves room loses by itself is seldom won by those beside it.
@@ -29,7 +32,7 @@ struct Contender {
   Candidate* candidate;
   double quick_us = 0;
   double compute_share = 1;
-  int launches = 0;
+  int launches = 0;  // of its graph
   std::unique_ptr<ExecutableGraph> chain;
   std::vector<double> launch_us;
 };
@@ -49,15 +52,19 @@ Status Capture(const TrialBench& bench, Contender* contender, int launches,
   return contender->chain->Launch(device.stream);
 }
 
-// What one launch takes in its graph.
-Result<double> LaunchUs(const Contender& contender, const TimingDevice& device) {
+// What one launch takes in its graph, which runs so often back to back.
+Result<double> LaunchUs(const Contender& contender, int replays, const TimingDevice& device) {
   const auto time = [&] {
-    return SpanUs(device.runtime, device.stream,
-                  [&] { return contender.chain->Launch(device.stream); });
+    return SpanUs(device.runtime, device.stream, [&]() -> Status {
+      for (int i = 0; i < replays; ++i) {
+        PLAIT_CUDA_RETURN_IF_ERROR(contender.chain->Launch(device.stream));
+      }
+      return Ok();
+    });
   };
   const Result<double> span = device.clock == nullptr ? time() : device.clock->TimeSteady(time);
   if (!span.ok()) return span.error();
-  return span.value() / contender.launches;
+  return span.value() / (contender.launches * replays);
 }
 
 // 0 of none: one contender alone is not timed.
@@ -77,7 +84,7 @@ Status TimeQuickly(const TrialBench& bench, Contender* contender, const TimingDe
   }
   PLAIT_CUDA_RETURN_IF_ERROR(Capture(bench, contender, kQuickLaunches, device));
   for (int i = 0; i < 2; ++i) {
-    const Result<double> us = LaunchUs(*contender, device);
+    const Result<double> us = LaunchUs(*contender, /*replays=*/1, device);
     if (!us.ok()) return us.error();
     contender->quick_us = i == 0 ? us.value() : std::min(contender->quick_us, us.value());
   }
@@ -145,22 +152,29 @@ class Finalists {
   std::vector<Contender> chosen_;
 };
 
-// All of them in turn.
+// All of them in turn: graphs of as many launches each, as many times.
 Status TimeFinalists(const TrialBench& bench, std::vector<Contender>* finalists,
                      const TimingDevice& device) {
   double longest_us = 0;
   for (const Contender& finalist : *finalists) {
     longest_us = std::max(longest_us, finalist.quick_us);
   }
-  const int launches = static_cast<int>(
-      std::clamp(kSpanUsMax / std::max(longest_us, 0.1), 1.0 * kQuickLaunches, 1.0 * kLaunches));
+  const int launches = static_cast<int>(std::clamp(kFinalistSpanUsMin / std::max(longest_us, 0.1),
+                                                   1.0 * kQuickLaunches, 1.0 * kLaunchesMax));
+  double replays = 1;
   for (Contender& finalist : *finalists) {
-    if (launches == finalist.launches) continue;
-    PLAIT_CUDA_RETURN_IF_ERROR(Capture(bench, &finalist, launches, device));
+    if (launches != finalist.launches) {
+      PLAIT_CUDA_RETURN_IF_ERROR(Capture(bench, &finalist, launches, device));
+    }
+    const Result<double> us = LaunchUs(finalist, /*replays=*/1, device);
+    if (!us.ok()) return us.error();
+    replays =
+        std::max(replays, std::ceil(kFinalistSpanUsMin / std::max(launches * us.value(), 1.0)));
   }
+  const int replays_of_all = static_cast<int>(std::min(replays, 1.0 * kReplaysMax));
   for (int round = 0; round < kRounds; ++round) {
     for (Contender& finalist : *finalists) {
-      const Result<double> us = LaunchUs(finalist, device);
+      const Result<double> us = LaunchUs(finalist, replays_of_all, device);
       if (!us.ok()) return us.error();
       finalist.launch_us.push_back(us.value());
     }

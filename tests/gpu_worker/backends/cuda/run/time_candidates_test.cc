@@ -1,5 +1,6 @@
 #include "gpu_worker/backends/cuda/run/time_candidates.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <gmock/gmock.h>
@@ -12,6 +13,8 @@
 namespace plait::cuda {
 namespace {
 
+using testing::Each;
+using testing::Ge;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -120,6 +123,21 @@ TEST_F(TimeCandidatesTest, TheFastestMayBeTheNarrowest) {
   const CandidateChoice choice = ChoiceOf({{12, 0.5}, {10, 0.4}});
   EXPECT_EQ(choice.fastest, 1u);
   EXPECT_EQ(choice.narrowest, 1u);
+}
+
+// However short a launch is, and all for as many launches.
+TEST_F(TimeCandidatesTest, FinalistsAreTimedInSpansOfTwoMilliseconds) {
+  for (const double us : {0.5, 2.0, 40.0, 900.0}) {
+    runtime_.spans_us.clear();
+    const CandidateChoice choice = ChoiceOf({{1.1 * us, 1}, {us, 1}});
+    EXPECT_EQ(choice.fastest, 1u);
+    // In turn, five times; before them each was looked at twice, and once more for the number.
+    ASSERT_THAT(runtime_.spans_us, SizeIs(2 * (2 + 1 + 5)));
+    const std::vector<double> spans(runtime_.spans_us.end() - 10, runtime_.spans_us.end());
+    EXPECT_THAT(spans, Each(Ge(2000))) << us;
+    EXPECT_LE(*std::max_element(spans.begin(), spans.end()), std::max(4500.0, 5.6 * us)) << us;
+    EXPECT_NEAR(spans[1] / spans[0], 1.1, 1e-9);
+  }
 }
 
 TEST_F(TimeCandidatesTest, SaysWhyNoneIsLeft) {
