@@ -34,7 +34,6 @@ enum class ConversationOutcome {
   kStopped,    // the daemon stops
   kLimit,      // the child met a limit: `status`
   kFault,      // the child died or lied: `status` is the evidence
-  // The child says that the job cannot be done, for a task of it that no worker lived through:
   // The child says that the job cannot be done, for a task of it that no worker lived through, or
   // that one could not leave: `status`.
   kWorkersLost,
