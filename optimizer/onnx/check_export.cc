@@ -119,24 +119,6 @@ class ProvenForms {
   absl::flat_hash_map<Fingerprint, Graph> proven_;  // by the node alone
 };
 
-// Weights out of the exported bytes; hardly one is asked for, as a file holds no expressions.
-class WeightsInFile : public WeightSource {
- public:
-  explicit WeightsInFile(const Stripped& stripped) : stripped_(stripped) {}
-
-  absl::StatusOr<Tensor> Get(const Digest& digest, const TensorType& type) const override {
-    const auto found = stripped_.weights.find(digest);
-    if (found == stripped_.weights.end() || type.bytes() != digest.size_bytes) {
-      return absl::NotFoundError(absl::StrCat("weight ", digest.ToString(), " is not in the file"));
-    }
-    // A copy: where it lies in the file suits no element.
-    return Tensor(type, std::string(found->second));
-  }
-
- private:
-  const Stripped& stripped_;
-};
-
 }  // namespace
 
 // Without a copy of the weights, which may be gigabytes: what is imported is the file's skeleton,
@@ -152,7 +134,7 @@ absl::Status CheckExport(absl::string_view bytes, const Graph& graph, const Weig
   if (!model.ok()) return failed("cannot be imported", model.status());
   const absl::StatusOr<Bound> bound = Bind(*model, {});
   if (!bound.ok()) return failed("cannot be bound", bound.status());
-  const WeightsInFile weights_in_file(*stripped);
+  const StrippedWeights weights_in_file(*stripped);
   PLAIT_ASSIGN_OR_RETURN(const Materialized exported, AsImported(bound->graph, weights_in_file));
   // Expressions first, so that constants read in both graphs what they do in a file.
   PLAIT_ASSIGN_OR_RETURN(const Materialized whole, MaterializeConstants(graph, weights));

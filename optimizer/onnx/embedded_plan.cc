@@ -98,6 +98,12 @@ std::vector<std::pair<std::string, std::string>> MetadataOf(absl::Span<const Emb
   return entries;
 }
 
+int64_t PlanBytesMax(int64_t file_bytes) {
+  constexpr int64_t kBytes = int64_t{256} << 10;
+  constexpr int64_t kPercent = 3;
+  return std::max(kBytes, file_bytes / 100 * kPercent);
+}
+
 absl::StatusOr<std::vector<absl::StatusOr<EmbeddedPlan>>> ReadEmbeddedPlans(
     const Model& model, const EmbeddedPlanLimits& limits) {
   PlanReader reader(model, limits);

@@ -42,6 +42,10 @@ struct EmbeddedPlan {
 // REQUIRES: at most kPlansPerModelMax plans.
 std::vector<std::pair<std::string, std::string>> MetadataOf(absl::Span<const EmbeddedPlan> plans);
 
+// What the packed texts of one plan may take of a file of so many bytes: 256 KiB, or 3 % of a large
+// one.
+int64_t PlanBytesMax(int64_t file_bytes);
+
 // How large the plans inside a model may be.
 struct EmbeddedPlanLimits {
   int64_t text_bytes_max = kGraphTextBytesMax;   // of one text, unpacked

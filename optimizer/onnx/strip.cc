@@ -155,6 +155,14 @@ absl::StatusOr<Stripped> StripWeights(absl::string_view model) {
   return stripped;
 }
 
+absl::StatusOr<Tensor> StrippedWeights::Get(const Digest& digest, const TensorType& type) const {
+  const auto found = stripped_.weights.find(digest);
+  if (found == stripped_.weights.end() || type.bytes() != digest.size_bytes) {
+    return absl::NotFoundError(absl::StrCat("weight ", digest.ToString(), " is not in the file"));
+  }
+  return Tensor(type, std::string(found->second));
+}
+
 absl::StatusOr<std::string> MaterializeWeights(absl::string_view skeleton,
                                                const WeightReader& read) {
   return RewriteTensors(skeleton, TensorScope::kWeights,

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/digest.h"
+#include "optimizer/ir/constant.h"
 
 namespace plait {
 
@@ -27,6 +28,21 @@ struct Stripped {
 // Errors: InvalidArgument for bytes that are no model, and for a model whose message lengths are
 // not encoded in the shortest way, which could not be restored; the limits of ImportOnnx.
 absl::StatusOr<Stripped> StripWeights(absl::string_view model);
+
+// The weights of a stripped model, which must outlive it. Safe to read from any thread.
+class StrippedWeights : public WeightSource {
+ public:
+  explicit StrippedWeights(const Stripped& stripped) : stripped_(stripped) {}
+
+  // A copy: where a weight lies in the file suits no element. Errors: NotFound for a digest that
+  // the model does not hold, and for one of another size.
+  absl::StatusOr<Tensor> Get(const Digest& digest, const TensorType& type) const override;
+
+  bool Has(const Digest& digest) const { return stripped_.weights.contains(digest); }
+
+ private:
+  const Stripped& stripped_;
+};
 
 // Asks for the bytes of a weight.
 using WeightReader = std::function<absl::StatusOr<std::string>(const Digest& digest)>;

@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/onnx/embedded_plan.h"
+#include "optimizer/onnx/strip.h"
 #include "optimizer/plan/plan.h"
 
 namespace plait {
@@ -18,11 +19,20 @@ namespace plait {
 absl::StatusOr<EmbeddedPlan> EmbedPlanInOriginal(const Graph& graph, const Plan& plan,
                                                  absl::string_view engine_version);
 
-// The plan in the form that an exported model carries: for the graph whose constants are computed,
-// because those are the weights that the exported file holds. Values are found again by their
-// tensors' names; nodes keep their numbers.
-// Errors: those of computing the constants; Internal when the plan does not fit that graph.
-absl::StatusOr<EmbeddedPlan> EmbedPlan(const Graph& graph, Plan plan, const WeightSource& weights,
-                                       absl::string_view engine_version);
+// A file with a rewritten graph, in which a plan is to be found.
+struct PlanBody {
+  const Stripped& file;
+  int64_t bytes = 0;  // of the file
+};
+
+// The plan in the form that such a file carries: its graph, which need not be that of the file,
+// says its constants by the file's weights (BodyConstants). What the file lacks is in the graph's
+// text, as far as a plan may take as much of the file (PlanBytesMax). `weights` are those that the
+// graph's constants read. Values are found again by their tensors' names; nodes keep their numbers.
+// Errors: ResourceExhausted where the file lacks more; those of computing the constants; Internal
+// when the plan does not fit the graph.
+absl::StatusOr<EmbeddedPlan> EmbedPlanInBody(const Graph& graph, Plan plan,
+                                             const WeightSource& weights, const PlanBody& body,
+                                             absl::string_view engine_version);
 
 }  // namespace plait

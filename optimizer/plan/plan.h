@@ -14,7 +14,7 @@
 //   check_parts              the same of values that lie in others
 //   step_work                what its steps compute and move
 //   plan_print, plan_parse   the text form, both ways
-//   embed_plan, same_interface   the plan that an exported model carries, and for which callers
+//   embed_plan, body_constants, same_interface   the plan that a file carries, for which callers
 namespace plait {
 
 // A tensor's place in the arena.

@@ -23,8 +23,6 @@ namespace {
 // reads, since here a stranger's plan is only passed on.
 constexpr int64_t kKeptTextBytesMax = int64_t{8} << 20;
 constexpr int64_t kKeptTextsBytesMax = int64_t{64} << 20;
-constexpr int64_t kPlanFileBytes = int64_t{256} << 10;
-constexpr int64_t kPlanFilePercent = 3;
 // 1 KiB: what a report tells of a device.
 constexpr size_t kFingerprintBytesMax = 1024;
 constexpr size_t kReasonBytesMax = 300;
@@ -97,7 +95,7 @@ class KeptPlansReader {
   KeptPlans Run(int64_t file_bytes) {
     const EmbeddedPlanLimits limits = {.text_bytes_max = kKeptTextBytesMax,
                                        .texts_bytes_max = kKeptTextsBytesMax,
-                                       .packed_bytes_max = PlanFileBytesMax(file_bytes)};
+                                       .packed_bytes_max = PlanBytesMax(file_bytes)};
     const auto embedded = ReadEmbeddedPlans(model_, limits);
     if (!embedded.ok()) {
       return {{},
@@ -245,10 +243,6 @@ class KeptPlansReader {
 };
 
 }  // namespace
-
-int64_t PlanFileBytesMax(int64_t file_bytes) {
-  return std::max(kPlanFileBytes, file_bytes / 100 * kPlanFilePercent);
-}
 
 KeptPlans ReadKeptPlans(const Model& model, int64_t file_bytes, const Bindings& given) {
   return KeptPlansReader(model, given).Run(file_bytes);

@@ -28,9 +28,6 @@ struct KeptPlans {
   std::vector<std::string> warnings;
 };
 
-// What a plan may add to a file of so many bytes: 256 KiB, or 3 % of a large one.
-int64_t PlanFileBytesMax(int64_t file_bytes);
-
 // Those of a model's plans that are for this model: made from the graph that it is at the plan's
 // shapes, operator by operator and weight by weight, or from an island of it; with its inputs and
 // outputs, over its weights, and as CheckPlan wants it. Of plans for the same device and shapes it

@@ -8,10 +8,12 @@
 #include "optimizer/onnx/attach_plan.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/check_export.h"
+#include "optimizer/onnx/embedded_plan.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/plan/embed_plan.h"
 #include "proto/wire/error.h"
 #include "server/search_child/output_file.h"
+#include "server/search_child/plans_in_body.h"
 
 namespace plait {
 namespace {
@@ -30,63 +32,66 @@ std::string OriginalOf(const Model& model, const Graph& graph) {
   return bound.ok() ? bound->graph.fingerprint().ToString() : "";
 }
 
-// The plans, or a warning for each that is missing. Each names the device as it is with the plan's
-// threads, and not with all that the worker has which measured it.
+void WarnOfMissingPlan(absl::string_view why, std::vector<std::string>& warnings) {
+  warnings.push_back(absl::StrCat("the optimized model carries no plan: ", why));
+}
+
+void LimitPlans(std::vector<EmbeddedPlan>& plans, std::vector<std::string>& warnings) {
+  if (plans.size() <= kPlansPerModelMax) return;
+  warnings.push_back(absl::StrCat("the optimized model carries ", kPlansPerModelMax, " of ",
+                                  plans.size(),
+                                  " plans: the other parts of it are planned when "
+                                  "it is loaded"));
+  plans.resize(kPlansPerModelMax);
+}
+
+// The plans beside the original's bytes, or a warning for each that is missing. Each names the
+// device as it is with the plan's threads, and not with all that the worker has which measured it.
 std::vector<EmbeddedPlan> PlansOf(const ResultFile& result, std::vector<std::string>& warnings) {
   std::vector<EmbeddedPlan> plans;
-  if (result.other_graph != nullptr) {
-    warnings.emplace_back(
-        "the optimized model carries no plan: its graph is the one that is faster in the runtimes "
-        "named, and plait plans it when it is loaded");
-    return plans;
-  }
   const auto add = [&](const Graph& graph, Plan plan, const RewriteRecipe& recipe,
                        const Graph* part) {
     plan.device_fingerprint = FingerprintWithThreads(plan.device_fingerprint, plan.threads);
-    absl::StatusOr<EmbeddedPlan> embedded =
-        result.body == Body::kOriginal
-            ? EmbedPlanInOriginal(graph, plan, result.engine_version)
-            : EmbedPlan(graph, plan, result.model.weights(), result.engine_version);
-    if (embedded.ok()) {
-      if (result.body == Body::kOriginal) {
-        embedded->rewrites = PrintRecipe(recipe);
-        embedded->original =
-            part != nullptr ? part->fingerprint().ToString() : OriginalOf(result.model, graph);
-      }
-      plans.push_back(*std::move(embedded));
-    } else {
-      warnings.push_back(absl::StrCat("the optimized model carries no plan: ",
-                                      std::string(embedded.status().message())));
+    absl::StatusOr<EmbeddedPlan> embedded = EmbedPlanInOriginal(graph, plan, result.engine_version);
+    if (!embedded.ok()) {
+      WarnOfMissingPlan(embedded.status().message(), warnings);
+      return;
     }
+    embedded->rewrites = PrintRecipe(recipe);
+    embedded->original =
+        part != nullptr ? part->fingerprint().ToString() : OriginalOf(result.model, graph);
+    plans.push_back(*std::move(embedded));
   };
   const auto add_all = [&](const SearchResult& found) {
-    // Of a model that is nothing but nodes which plait lacks there is none.
-    const bool is_planned = !found.plan.steps.empty() || found.graph.node_count() == 0;
-    if (found.islands.empty() && is_planned) add(found.graph, found.plan, found.recipe, nullptr);
+    if (HasWholePlan(found)) add(found.graph, found.plan, found.recipe, nullptr);
     for (const PlannedIsland& island : found.islands) {
       add(island.graph, island.plan, {}, &island.original);
     }
   };
   add_all(result.found);
   for (const SearchedPlan& further : result.further) add_all(further.found);
-  if (plans.size() > kPlansPerModelMax) {
-    warnings.push_back(absl::StrCat("the optimized model carries ", kPlansPerModelMax, " of ",
-                                    plans.size(),
-                                    " plans: the other parts of it are planned when "
-                                    "it is loaded"));
-    plans.resize(kPlansPerModelMax);
-  }
+  LimitPlans(plans, warnings);
   return plans;
 }
 
 // Of many nodes over few weights: a plan speaks of each node, and its gain is worth the bytes.
 void WarnOfGrowth(int64_t file_bytes, size_t plans, size_t appended_bytes,
                   std::vector<std::string>& warnings) {
-  const int64_t bytes_max = PlanFileBytesMax(file_bytes);
+  const int64_t bytes_max = PlanBytesMax(file_bytes);
   if (appended_bytes <= plans * static_cast<size_t>(bytes_max)) return;
   warnings.push_back(absl::StrCat("the file grows by ", appended_bytes, " bytes for ", plans,
                                   plans == 1 ? " plan" : " plans", ", more than ", bytes_max,
                                   " for each; a job that adds plans to it leaves larger ones out"));
+}
+
+absl::Status WriteWithPlans(absl::string_view body, absl::Span<const EmbeddedPlan> plans, int file,
+                            std::vector<std::string>& warnings) {
+  PLAIT_ASSIGN_OR_RETURN(const ModelWithPlan written, AttachPlans(body, plans));
+  WarnOfGrowth(static_cast<int64_t>(body.size()), plans.size(), written.appended.size(), warnings);
+  for (const absl::string_view part : written.kept) {
+    PLAIT_RETURN_IF_ERROR(AppendToFile(file, part, kResultWhat));
+  }
+  return AppendToFile(file, written.appended, kResultWhat);
 }
 
 absl::StatusOr<KeptInFile> WriteOriginal(const ResultFile& result, int file,
@@ -101,13 +106,7 @@ absl::StatusOr<KeptInFile> WriteOriginal(const ResultFile& result, int file,
     kept.resize(room);
   }
   for (const KeptPlan* plan : kept) plans.push_back(plan->texts);
-  PLAIT_ASSIGN_OR_RETURN(const ModelWithPlan written, AttachPlans(result.bytes, plans));
-  WarnOfGrowth(static_cast<int64_t>(result.bytes.size()), plans.size(), written.appended.size(),
-               warnings);
-  for (const absl::string_view part : written.kept) {
-    PLAIT_RETURN_IF_ERROR(AppendToFile(file, part, kResultWhat));
-  }
-  PLAIT_RETURN_IF_ERROR(AppendToFile(file, written.appended, kResultWhat));
+  PLAIT_RETURN_IF_ERROR(WriteWithPlans(result.bytes, plans, file, warnings));
   return kept;
 }
 
@@ -130,11 +129,9 @@ void WarnOfFrozenDimensions(const Model& model, const Graph& graph,
 absl::Status WriteRewritten(const ResultFile& result, int file,
                             std::vector<std::string>& warnings) {
   const Graph& graph = result.other_graph != nullptr ? *result.other_graph : result.found.graph;
-  ExportOptions options;
-  options.opset = result.opset;
-  options.plans = PlansOf(result, warnings);
-  PLAIT_ASSIGN_OR_RETURN(const std::string bytes,
-                         ExportOnnx(result.model, graph, result.model.weights(), options));
+  PLAIT_ASSIGN_OR_RETURN(
+      const std::string bytes,
+      ExportOnnx(result.model, graph, result.model.weights(), {.opset = result.opset}));
   const absl::Status same = CheckExport(bytes, graph, result.model.weights());
   if (!same.ok()) return wire::WithReason(same, v1::ERROR_REASON_NOT_EQUIVALENT);
   WarnOfFrozenDimensions(result.model, graph, warnings);
@@ -144,7 +141,11 @@ absl::Status WriteRewritten(const ResultFile& result, int file,
                                     "for its own graph, and the file has a rewritten one (--body "
                                     "original keeps them)"));
   }
-  return AppendToFile(file, bytes, kResultWhat);
+  PLAIT_ASSIGN_OR_RETURN(BodyPlans plans,
+                         PlansInBody(result.model, result.found, bytes, result.engine_version));
+  for (const std::string& why : plans.missing) WarnOfMissingPlan(why, warnings);
+  LimitPlans(plans.plans, warnings);
+  return WriteWithPlans(bytes, plans.plans, file, warnings);
 }
 
 }  // namespace

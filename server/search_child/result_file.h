@@ -33,7 +33,8 @@ struct ResultFile {
   absl::string_view bytes;  // of the original
   const Model& model;       // that was imported from them
   const SearchResult& found;
-  // Of a rewritten body where it is not the found one, for which the plan is; such a file has none.
+  // Of a rewritten body where it is not the found one, for which the plan is: that is said by the
+  // weights of this one.
   const Graph* other_graph = nullptr;
   absl::Span<const SearchedPlan> further;  // whose plans the file has too; only with the original
   absl::Span<const KeptPlan> kept;         // of those that the original came with, the same
