@@ -32,6 +32,9 @@ constexpr double kLoadDeviationMin = 0.003;
 constexpr double kNormalOfLooks[kLooksMax] = {1.959964, 2.178273, 2.289490,
                                               2.361275, 2.413082, 2.453114};
 
+// The same for one look at each of so many plans: 2.5 % and 1.25 %.
+constexpr double kNormalOfPlans[kPlansAtOnceMax] = {1.959964, 2.241403};
+
 // The quantile of Student's t where a normal distribution has its own at `normal`: within 2.5 %
 // from three degrees of freedom on, and 8 % too small at two (the first terms of its expansion for
 // many degrees).
@@ -87,7 +90,8 @@ LoadLogs LogsOf(const PairedRounds& rounds) {
 
 }  // namespace
 
-Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, int looks) {
+Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, int looks,
+                        int plans) {
   const LoadLogs loads = LogsOf(rounds);
   if (loads.medians.empty()) return {};
   const auto count = static_cast<double>(loads.medians.size());
@@ -104,8 +108,8 @@ Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, in
 
   // What a few loads show is known less well than what all those of the device did.
   const double degrees = std::max(2.0, (seen > expected ? 0 : effect.loads - 1) + count - 1);
-  const double certain =
-      StudentQuantile(kNormalOfLooks[looks - 1], degrees) * std::sqrt(variance / count);
+  const double normal = std::max(kNormalOfLooks[looks - 1], kNormalOfPlans[plans - 1]);
+  const double certain = StudentQuantile(normal, degrees) * std::sqrt(variance / count);
   const double predicted = StudentQuantile(kNormalOfLooks[0], degrees) *
                            std::sqrt(variance / count + later / kLaterLoads);
   return {std::exp(mean), std::exp(mean - certain), std::exp(mean - predicted),

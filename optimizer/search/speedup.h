@@ -40,10 +40,16 @@ inline constexpr int kLooksMax = 6;
 // little. Whoever may look again with more rounds if nothing is certain says how often at most,
 // before the first look: the bounds of all looks are as much wider as keeps the error of all
 // together (Pocock, Group sequential methods in the design and analysis of clinical trials, 1977).
+// Whoever takes one of several plans if it is certainly faster says of how many, and the bounds of
+// each are as much wider as keeps the error of all together (Bonferroni).
 // Without rounds: 1, 1, 1, 1. Pure; symmetric: what is x times as fast one way round is 1/x times
 // as fast the other. REQUIRES: equal numbers of samples, all > 0; no load without rounds; looks is
-// 1 to kLooksMax.
-Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, int looks = 1);
+// 1 to kLooksMax, plans 1 to kPlansAtOnceMax, and one of the two 1.
+Speedup EstimateSpeedup(const PairedRounds& rounds, const LoadEffect& effect, int looks = 1,
+                        int plans = 1);
+
+// How many plans one may take one of, at most.
+inline constexpr int kPlansAtOnceMax = 2;
 
 // What runs for `before_us` of a whole whose parts run one after the other.
 struct PartSpeedup {

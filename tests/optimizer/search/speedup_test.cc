@@ -122,6 +122,36 @@ TEST(SpeedupTest, AcceptsAnEqualPlanInFivePerCentOfCasesAtMost) {
   }
 }
 
+// Of plans that are as fast as the one before, how often one of `plans` seems to be faster, where
+// bounds are those of `said` plans.
+int CountAcceptedOf(int plans, int said, double load_deviation, const Design& design) {
+  int accepted = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    Machine machine(trial, load_deviation);
+    const LoadEffect effect = machine.Calibrate();
+    bool is_accepted = false;
+    for (int plan = 0; plan < plans; ++plan) {
+      machine.Measure(design.loads, design.rounds_per_load, 1);
+      is_accepted |= EstimateSpeedup({machine.before_us, machine.after_us, machine.load_rounds},
+                                     effect, 1, said)
+                         .certain > 1;
+    }
+    accepted += is_accepted;
+  }
+  return accepted;
+}
+
+TEST(SpeedupTest, OneOfTwoEqualPlansIsAcceptedNoMoreOftenThanOne) {
+  int one = 0, two = 0, uncorrected = 0;
+  for (const Design& design : kDesigns) {
+    one += CountAcceptedOf(1, 1, 0.01, design);
+    two += CountAcceptedOf(2, 2, 0.01, design);
+    uncorrected += CountAcceptedOf(2, 1, 0.01, design);
+  }
+  EXPECT_LE(two, one + 3 * kTrials / 200) << one << " of " << 3 * kTrials;
+  EXPECT_GE(uncorrected, one * 3 / 2);
+}
+
 TEST(SpeedupTest, LooksFindASmallGain) {
   EXPECT_LE(CountAccepted(0.01, {6, 6}, 1.02, 1), kTrials * 0.6);
   EXPECT_GE(CountAccepted(0.01, {6, 6}, 1.02, kLooksMax), kTrials * 0.93);
