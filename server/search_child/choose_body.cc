@@ -10,19 +10,24 @@
 #include "optimizer/cost/measuring_rules.h"
 #include "optimizer/search/verifier.h"
 
-// Two runtimes and the models o, a, b: each runs o a b for three to five rounds. a is 1.04 times as
-// fast as o in the one and 0.9 times in the other, b 1.02 and 1.01 times: b is the finalist, and o
-// b run for 15 rounds or more in three loads of each runtime. Where both lower bounds are above 1 b
-// is returned.
+// Two runtimes and the models o, a, b, c: each runs o a b c for three to five rounds. a is 1.04
+// times as fast as o in the one and 0.9 times in the other, b 1.02 and 1.03 times, c 1.3 and 1.01
+// times: b is the first finalist, c the second, and o b c run for 15 rounds or more in three loads
+// of each runtime. Bounds are those of two chances. Where c is above 1 in both runtimes by them,
+// and b in one of them, c is returned.
 
 namespace plait {
 namespace {
 
-// Of a runtime's seconds, for choosing a finalist; and what a load of a small model takes, with the
+// Of a runtime's seconds, for choosing finalists; and what a load of a small model takes, with the
 // process that it runs in.
 constexpr double kChoosingShare = 0.35;
 constexpr double kSecondsPerLoad = 0.3;
 constexpr double kSecondsToStart = 1;
+// A second finalist takes rounds and certainty from the first one. It comes along where it is
+// slower than that by no more than short runs err.
+constexpr int kFinalistsMax = kPlansAtOnceMax;
+constexpr double kRunnerUpShare = 0.95;
 
 constexpr char kNoTime[] = "there was no time left to measure in it";
 constexpr char kNoTimeToCompare[] = "there was no time to compare rewritten graphs in it";
@@ -34,22 +39,18 @@ class Chooser {
       : models_(models), options_(options), source_(source), log_(log) {}
 
   absl::StatusOr<BodyChoice> Run() {
-    int finalist = models_.size() > 1 ? 1 : 0;
-    if (models_.size() > 2) {
-      PLAIT_ASSIGN_OR_RETURN(finalist, ChooseFinalist());
-    }
-    BodyChoice choice;
-    for (size_t i = 0; i < source_.runtimes().size(); ++i) {
-      PLAIT_ASSIGN_OR_RETURN(RuntimeDecision decision,
-                             Decide(source_.runtimes()[i], finalist, SecondsFor(i)));
-      choice.decisions.push_back(std::move(decision));
-    }
-    if (options_.is_given || IsFasterInAll(choice.decisions)) {
-      choice.model = finalist;
+    const int rewritten = static_cast<int>(models_.size()) - 1;
+    if (rewritten > kFinalistsMax) {
+      PLAIT_ASSIGN_OR_RETURN(finalists_, ChooseFinalists());
     } else {
-      for (RuntimeDecision& decision : choice.decisions) ReturnOriginal(decision);
+      for (int model = 1; model <= rewritten; ++model) finalists_.push_back(model);
     }
-    return choice;
+    std::vector<RuntimeMeasurement> rounds;
+    for (size_t i = 0; i < source_.runtimes().size(); ++i) {
+      PLAIT_ASSIGN_OR_RETURN(rounds.emplace_back(),
+                             MeasureFinalists(source_.runtimes()[i], SecondsFor(i)));
+    }
+    return Choose(rounds);
   }
 
  private:
@@ -77,24 +78,40 @@ class Chooser {
     return answer;
   }
 
-  // 0 when no model is at least as fast as the original in each runtime.
-  absl::StatusOr<int> ChooseFinalist() {
+  // None when no model is faster than the original in each runtime.
+  absl::StatusOr<std::vector<int>> ChooseFinalists() {
     std::vector<double> worst(models_.size(), std::numeric_limits<double>::infinity());
-    worst[0] = 1;
+    bool is_known = false;
+    bool has_time = true;
     for (size_t i = 0; i < source_.runtimes().size(); ++i) {
       const RuntimeBatch batch = {.seconds_max = kChoosingShare * SecondsFor(i)};
       PLAIT_ASSIGN_OR_RETURN(const RuntimeMeasurement measured,
                              Measure(source_.runtimes()[i], models_, batch));
       const CandidateMeasurement& original = measured.models[0];
+      has_time &= original.error != kNoTime;
       if (measured.models.size() < models_.size() || !AreComparable(original, original)) continue;
+      is_known = true;
       for (size_t model = 1; model < models_.size(); ++model) {
         worst[model] = std::min(worst[model], RatioOf(original, measured.models[model]));
       }
     }
-    const auto best = std::max_element(worst.begin() + 1, worst.end());
-    // No runtime has said anything, or one that is slower already is not worth the rounds.
-    const bool is_known = *best < std::numeric_limits<double>::infinity();
-    return is_known && *best > 1 ? static_cast<int>(best - worst.begin()) : 0;
+    // There may be time to decide, though not to choose. The models are in the order of hope.
+    if (!is_known) return has_time ? std::vector<int>() : std::vector<int>{1, 2};
+    return BestOf(worst);
+  }
+
+  // Models by the least of their ratios. One that is slower already is not worth the rounds.
+  static std::vector<int> BestOf(const std::vector<double>& worst) {
+    std::vector<int> best;
+    for (size_t model = 1; model < worst.size(); ++model) {
+      if (worst[model] > 1) best.push_back(static_cast<int>(model));
+    }
+    std::stable_sort(best.begin(), best.end(), [&](int a, int b) { return worst[a] > worst[b]; });
+    while (best.size() > kFinalistsMax ||
+           (best.size() > 1 && worst[best.back()] < kRunnerUpShare * worst[best[0]])) {
+      best.pop_back();
+    }
+    return best;
   }
 
   // 0 for a model that may not be returned.
@@ -115,30 +132,63 @@ class Chooser {
     return Median(std::move(ratios));
   }
 
-  absl::StatusOr<RuntimeDecision> Decide(const std::string& runtime, int finalist, double seconds) {
-    std::vector<v1::Digest> pair = {models_[0]};
+  // The original and as many finalists as there is time for, the best first.
+  absl::StatusOr<RuntimeMeasurement> MeasureFinalists(const std::string& runtime, double seconds) {
+    size_t count = finalists_.size();
+    while (count > 0 && seconds < SecondsOf(1 + count, 2, kRuntimeRoundsMin)) --count;
+    std::vector<v1::Digest> models = {models_[0]};
+    for (size_t i = 0; i < count; ++i) models.push_back(models_[finalists_[i]]);
     RuntimeBatch batch = {.loads = 1, .rounds = 12, .rounds_min = 3, .seconds_max = seconds};
-    const bool has_time = seconds >= SecondsOf(2, 2, kRuntimeRoundsMin);
-    if (finalist > 0 && has_time) {
-      pair.push_back(models_[static_cast<size_t>(finalist)]);
+    if (count > 0) {
       batch.loads = kRuntimeLoads;
       batch.rounds_min = kRuntimeRoundsMin;
     }
-    PLAIT_ASSIGN_OR_RETURN(RuntimeMeasurement measured, Measure(runtime, pair, batch));
+    return Measure(runtime, models, batch);
+  }
+
+  BodyChoice Choose(const std::vector<RuntimeMeasurement>& rounds) const {
+    int chances = 1;
+    for (const RuntimeMeasurement& measured : rounds) {
+      chances = std::max(chances, static_cast<int>(measured.models.size()) - 1);
+    }
+    BodyChoice choice;
+    double best = 0;
+    for (size_t i = 0; i < std::max<size_t>(1, finalists_.size()); ++i) {
+      std::vector<RuntimeDecision> decisions;
+      for (const RuntimeMeasurement& measured : rounds) {
+        decisions.push_back(Decide(measured, i, chances));
+      }
+      const double gain = IsFasterInAll(decisions) ? LeastGain(decisions) : 0;
+      if (i > 0 && gain <= best) continue;
+      best = gain;
+      choice.decisions = std::move(decisions);
+      if (gain > 0 || (options_.is_given && !finalists_.empty())) choice.model = finalists_[i];
+    }
+    if (choice.model == 0) {
+      for (RuntimeDecision& decision : choice.decisions) ReturnOriginal(decision);
+    }
+    return choice;
+  }
+
+  // What a runtime says of one of the finalists, or of the original alone. Bounds are those of as
+  // many chances as models were measured that might be returned.
+  RuntimeDecision Decide(const RuntimeMeasurement& measured, size_t finalist, int chances) const {
     RuntimeDecision decision;
-    decision.runtime = runtime;
+    decision.runtime = measured.runtime;
     decision.version = measured.version;
     decision.options = measured.options;
     decision.threads = measured.threads;
     decision.original = measured.models[0];
-    decision.model = measured.models.back();
+    decision.model = measured.models[0];
+    const bool has_model = finalist + 1 < measured.models.size();
+    if (has_model) decision.model = measured.models[finalist + 1];
     if (!AreComparable(decision.original, decision.original)) {
       decision.note = decision.original.error.empty() ? "it has no times" : decision.original.error;
       return decision;
     }
     // In a replay the log says whether there was time.
-    if (measured.models.size() < 2) {
-      if (finalist > 0) decision.note = kNoTimeToCompare;
+    if (!has_model) {
+      if (!finalists_.empty()) decision.note = kNoTimeToCompare;
       return decision;
     }
     if (RatioOf(decision.original, decision.model) == 0) {
@@ -148,7 +198,7 @@ class Chooser {
     }
     decision.speedup = EstimateSpeedup(
         {decision.original.latency_us, decision.model.latency_us, decision.original.load_rounds},
-        options_.load_effect);
+        options_.load_effect, 1, chances);
     return decision;
   }
 
@@ -170,6 +220,17 @@ class Chooser {
     return is_faster;
   }
 
+  // Of those that have a say.
+  static double LeastGain(const std::vector<RuntimeDecision>& decisions) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const RuntimeDecision& decision : decisions) {
+      if (AreComparable(decision.original, decision.original)) {
+        least = std::min(least, decision.speedup.median);
+      }
+    }
+    return least;
+  }
+
   // What another model needed is of no use to whoever gets the original.
   static void ReturnOriginal(RuntimeDecision& decision) {
     decision.model = decision.original;
@@ -182,6 +243,7 @@ class Chooser {
   const BodyChooserOptions& options_;
   RuntimeSource& source_;
   MeasurementLog& log_;
+  std::vector<int> finalists_;  // the best first
 };
 
 }  // namespace

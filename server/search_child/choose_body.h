@@ -40,10 +40,12 @@ struct BodyChooserOptions {
 inline constexpr int kRuntimeLoads = 3;
 inline constexpr int kRuntimeRoundsMin = 15;
 
-// Measures models in each of the runtimes and chooses the one that is certainly faster in all of
-// them, with outputs that equal the original's; without one, the original. Short runs of all choose
-// one finalist, by the runtime that likes it least; then that one runs beside the original, and
-// only these rounds decide. A runtime that cannot run the original has no say. Every answer goes
+// Measures models in each of the runtimes and chooses one that is certainly faster in all of them,
+// with outputs that equal the original's; without one, the original. Of more than two,
+// short runs of all choose up to two finalists, by the runtime that likes each least. These run
+// beside the original, and only these rounds decide. Of two that are certainly faster it is the one
+// whose least gain is larger. That the choice is slower than the original has the same chance with
+// one finalist and with two. A runtime that cannot run the original has no say. Every answer goes
 // into the log. Deterministic: what is returned follows from the arguments and the log. `models`
 // are named by the digests of their bytes, the original first; not empty. Errors: those of
 // RuntimeSource.

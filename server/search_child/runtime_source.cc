@@ -125,7 +125,12 @@ class LoggedRuntimes : public RuntimeSource {
   absl::StatusOr<RuntimeMeasurement> Measure(const std::string& runtime,
                                              const std::vector<v1::Digest>& models,
                                              const RuntimeBatch&) override {
-    return Next(runtime, models.size());
+    PLAIT_ASSIGN_OR_RETURN(RuntimeMeasurement answer, Next(runtime, models.size()));
+    for (size_t i = 0; i < answer.models.size(); ++i) {
+      const std::string& name = answer.models[i].candidate;
+      if (!name.empty() && name != models[i].sha256_hex()) return NoAnswer(runtime);
+    }
+    return answer;
   }
 
   absl::StatusOr<RuntimeMeasurement> Skip(const std::string& runtime, const std::string&) override {
@@ -133,16 +138,18 @@ class LoggedRuntimes : public RuntimeSource {
   }
 
  private:
-  // A log is a client's file: each of its answers must be about as many models as were asked for.
-  // Where there was no time, the original's alone stands for all.
+  // A log is a client's file: no answer may be about more models than were asked for. Where there
+  // was no time for all, it is about the first of them.
   absl::StatusOr<RuntimeMeasurement> Next(const std::string& runtime, size_t models) {
     const auto& all = log_.runtime_measurements();
     const size_t count = next_ < all.size() ? all[next_].models.size() : 0;
-    if (count == 0 || all[next_].runtime != runtime || (count != models && count != 1)) {
-      return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
-                         absl::StrCat("the measurement log has no answer of ", runtime));
-    }
+    if (count == 0 || all[next_].runtime != runtime || count > models) return NoAnswer(runtime);
     return all[next_++];
+  }
+
+  static absl::Status NoAnswer(const std::string& runtime) {
+    return wire::Error(v1::ERROR_REASON_INVALID_REQUEST,
+                       absl::StrCat("the measurement log has no answer of ", runtime));
   }
 
   const MeasurementLog& log_;

@@ -1,6 +1,7 @@
 #include "server/search_child/choose_body.h"
 
 #include <map>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +30,9 @@ class FakeRuntimes : public RuntimeSource {
     std::string error = {};
   };
   std::map<std::string, std::map<std::string, Model>> models;
+  std::map<std::string, std::map<std::string, Model>> later;  // than a runtime's first answer
   double seconds_left = 100;
+  double seconds_later = 100;      // than the first answer of any
   std::vector<std::string> asked;  // "runtime: models, rounds at least"
 
   const std::vector<std::string>& runtimes() const override {
@@ -37,7 +40,7 @@ class FakeRuntimes : public RuntimeSource {
     for (const auto& [name, of_runtime] : models) names_.push_back(name);
     return names_;
   }
-  double SecondsLeft() override { return seconds_left; }
+  double SecondsLeft() override { return asked.empty() ? seconds_left : seconds_later; }
 
   absl::StatusOr<RuntimeMeasurement> Measure(const std::string& runtime,
                                              const std::vector<v1::Digest>& digests,
@@ -47,7 +50,7 @@ class FakeRuntimes : public RuntimeSource {
     std::string names;
     for (const v1::Digest& digest : digests) {
       names += digest.sha256_hex();
-      const Model& model = models[runtime][digest.sha256_hex()];
+      const Model& model = ModelOf(runtime, digest.sha256_hex());
       CandidateMeasurement& one = measurement.models.emplace_back();
       one.candidate = digest.sha256_hex();
       one.error = model.error;
@@ -59,6 +62,7 @@ class FakeRuntimes : public RuntimeSource {
       }
     }
     asked.push_back(runtime + ": " + names);
+    answered_.insert(runtime);
     return measurement;
   }
 
@@ -72,6 +76,12 @@ class FakeRuntimes : public RuntimeSource {
   }
 
  private:
+  const Model& ModelOf(const std::string& runtime, const std::string& name) {
+    const bool is_later = answered_.contains(runtime) && later[runtime].contains(name);
+    return is_later ? later[runtime][name] : models[runtime][name];
+  }
+
+  std::set<std::string> answered_;
   mutable std::vector<std::string> names_;
 };
 
@@ -138,10 +148,74 @@ TEST_F(ChooseBodyTest, OneWithinTheNoiseIsNot) {
 }
 
 TEST_F(ChooseBodyTest, TheFinalistIsTheOneThatNoRuntimeDislikes) {
+  runtimes_.models = {{"a", {{"o", {}}, {"x", {0.5}}, {"y", {0.9}}, {"z", {1.1}}}},
+                      {"b", {{"o", {}}, {"x", {1.2}}, {"y", {0.9}}, {"z", {0.8}}}}};
+  EXPECT_EQ(Choose({"o", "x", "y", "z"}).model, 2);
+  EXPECT_THAT(runtimes_.asked, ElementsAre("a: oxyz", "b: oxyz", "a: oy", "b: oy"));
+}
+
+TEST_F(ChooseBodyTest, OfTwoTheOneThatNoRuntimeDislikesIsReturned) {
   runtimes_.models = {{"a", {{"o", {}}, {"x", {0.5}}, {"y", {0.9}}}},
                       {"b", {{"o", {}}, {"x", {1.2}}, {"y", {0.9}}}}};
   EXPECT_EQ(Choose({"o", "x", "y"}).model, 2);
-  EXPECT_THAT(runtimes_.asked, ElementsAre("a: oxy", "b: oxy", "a: oy", "b: oy"));
+  EXPECT_THAT(runtimes_.asked, ElementsAre("a: oxy", "b: oxy"));
+}
+
+TEST_F(ChooseBodyTest, TwoFinalistsRunBesideTheOriginal) {
+  runtimes_.models = {{"a", {{"o", {}}, {"x", {0.9}}, {"y", {0.88}}, {"z", {0.91}}}},
+                      {"b", {{"o", {}}, {"x", {0.9}}, {"y", {0.95}}, {"z", {0.92}}}}};
+  const BodyChoice choice = Choose({"o", "x", "y", "z"});
+  EXPECT_THAT(runtimes_.asked, ElementsAre("a: oxyz", "b: oxyz", "a: oxz", "b: oxz"));
+  EXPECT_EQ(choice.model, 1);
+  EXPECT_NEAR(choice.decisions[1].speedup.median, 1 / 0.9, 1e-6);
+}
+
+TEST_F(ChooseBodyTest, TheRunnerUpIsReturnedWhereTheFirstIsNot) {
+  // Short runs of b like x better, the deciding rounds do not.
+  for (const char* runtime : {"a", "b"}) {
+    runtimes_.models[runtime] = {{"o", {}}, {"x", {0.9}}, {"y", {0.92}}, {"z", {1}}};
+  }
+  runtimes_.later = {{"b", {{"x", {1.1}}}}};
+  const BodyChoice choice = Choose({"o", "x", "y", "z"});
+  EXPECT_EQ(choice.model, 2);
+  ASSERT_THAT(choice.decisions, SizeIs(2));
+  for (const RuntimeDecision& decision : choice.decisions) {
+    EXPECT_EQ(decision.model.candidate, "y");
+    EXPECT_NEAR(decision.speedup.median, 1 / 0.92, 1e-6);
+  }
+}
+
+TEST_F(ChooseBodyTest, WhereBothFinalistsFailTheOriginalIsReturned) {
+  runtimes_.models = {{"a", {{"o", {}}, {"x", {0.9}}, {"y", {0.92}}, {"z", {1}}}}};
+  runtimes_.later = {{"a", {{"x", {1.1}}, {"y", {1.1}}}}};
+  const BodyChoice choice = Choose({"o", "x", "y", "z"});
+  EXPECT_EQ(choice.model, 0);
+  EXPECT_EQ(choice.decisions[0].model, choice.decisions[0].original);
+}
+
+TEST_F(ChooseBodyTest, OneThatIsFarBehindIsNoFinalist) {
+  runtimes_.models = {{"a", {{"o", {}}, {"x", {0.9}}, {"y", {0.8}}, {"z", {0.95}}}}};
+  EXPECT_EQ(Choose({"o", "x", "y", "z"}).model, 2);
+  EXPECT_THAT(runtimes_.asked, ElementsAre("a: oxyz", "a: oy"));
+}
+
+TEST_F(ChooseBodyTest, WithTimeForOneFinalistTheBestIsDecidedAbout) {
+  runtimes_.models = {{"a", {{"o", {}}, {"x", {0.92}}, {"y", {0.9}}, {"z", {1}}}}};
+  runtimes_.seconds_later = 3;
+  const BodyChoice choice = Choose({"o", "x", "y", "z"});
+  EXPECT_EQ(choice.model, 2);
+  EXPECT_THAT(runtimes_.asked, ElementsAre("a: oxyz", "a: oy"));
+}
+
+TEST_F(ChooseBodyTest, WithoutTimeToChooseTheFirstAreDecidedAbout) {
+  runtimes_.models = {{"a", {{"o", {}}, {"x", {0.9}}, {"y", {0.8}}, {"z", {0.5}}}}};
+  runtimes_.seconds_left = 6;
+  EXPECT_EQ(Choose({"o", "x", "y", "z"}).model, 2);
+  EXPECT_THAT(runtimes_.asked, ElementsAre("a: oxy"));
+  runtimes_.asked.clear();
+  runtimes_.seconds_left = 3;
+  EXPECT_EQ(Choose({"o", "x", "y", "z"}).model, 1);
+  EXPECT_THAT(runtimes_.asked, ElementsAre("a: ox"));
 }
 
 TEST_F(ChooseBodyTest, OutputsThatDifferOrProveNothingAreNotReturned) {
@@ -206,11 +280,13 @@ TEST_F(ChooseBodyTest, ALogOfAnotherJobIsRefused) {
   replays_ = false;
   runtimes_.models = {{"a", {{"o", {}}, {"x", {0.5}}}}};
   Choose({"o", "x"});
-  const std::unique_ptr<RuntimeSource> source = MakeLoggedRuntimes(log_);
-  MeasurementLog again;
-  EXPECT_EQ(
-      ChooseBody({Named("o"), Named("x"), Named("y")}, options_, *source, again).status().code(),
-      absl::StatusCode::kInvalidArgument);
+  const std::vector<std::vector<v1::Digest>> others = {
+      {Named("o")}, {Named("o"), Named("y")}, {Named("o"), Named("y"), Named("x")}};
+  for (const std::vector<v1::Digest>& models : others) {
+    const std::unique_ptr<RuntimeSource> source = MakeLoggedRuntimes(log_);
+    MeasurementLog again;
+    EXPECT_TRUE(absl::IsInvalidArgument(ChooseBody(models, options_, *source, again).status()));
+  }
 }
 
 }  // namespace
