@@ -17,6 +17,7 @@
 #include "proto/wire/digest.h"
 #include "server/search_child/measurement_source.h"
 #include "server/search_child/output_file.h"
+#include "server/search_child/plans_in_body.h"
 #include "server/search_child/protocol/descriptors.h"
 
 namespace plait {
@@ -62,13 +63,11 @@ absl::StatusOr<std::vector<Rewritten>> RewrittenOf(const FoundModel& model) {
       rewritten.push_back({graph, body});
     }
   };
-  const v1::OptimizeOptions& options = model.start.options();
   if (!IsChoiceOpen(model)) {
     if (model.body != Body::kOriginal) add(found.graph, model.body);
     return rewritten;
   }
   if (found.improved) add(found.graph, BodyOfRules(found.rules_applied));
-  if (found.improved && NamesPlait(options)) return rewritten;
   RuleCounts counts;
   PLAIT_ASSIGN_OR_RETURN(const Graph portable,
                          Canonicalize(model.bound.graph, PortableRules(), &counts));
@@ -79,13 +78,16 @@ absl::StatusOr<std::vector<Rewritten>> RewrittenOf(const FoundModel& model) {
   return rewritten;
 }
 
-// Blobs for the daemon, one behind the other in a file.
+// Blobs for the daemon, one behind the other in a file. Those of a replay are only named: nobody
+// measures them.
 class BlobFile {
  public:
+  explicit BlobFile(bool is_replay) : is_replay_(is_replay) {}
+
   // False, with nothing written, where the file would pass the limit of its process.
   absl::StatusOr<bool> Add(absl::string_view bytes, v1::Digest& digest) {
     if (written_bytes_ + static_cast<int64_t>(bytes.size()) > kModelBytesMax) return false;
-    PLAIT_RETURN_IF_ERROR(AppendToFile(kChildBlobs, bytes, kBodyWhat));
+    if (!is_replay_) PLAIT_RETURN_IF_ERROR(AppendToFile(kChildBlobs, bytes, kBodyWhat));
     written_bytes_ += static_cast<int64_t>(bytes.size());
     digest = wire::DigestToProto(DigestOf(bytes));
     *written_.add_blobs() = digest;
@@ -99,6 +101,7 @@ class BlobFile {
   }
 
  private:
+  const bool is_replay_;
   int64_t written_bytes_ = 0;
   internal::BlobsWritten written_;
 };
@@ -106,11 +109,11 @@ class BlobFile {
 class Measurer {
  public:
   Measurer(const FoundModel& found, const RuntimeContext& context)
-      : found_(found), context_(context) {}
+      : found_(found), context_(context), file_(context.replayed != nullptr) {}
 
   absl::StatusOr<MeasuredBody> Run(std::vector<std::string>& warnings) {
     PLAIT_ASSIGN_OR_RETURN(std::vector<Rewritten> rewritten, RewrittenOf(found_));
-    PLAIT_RETURN_IF_ERROR(Export(rewritten));
+    PLAIT_RETURN_IF_ERROR(Export(rewritten, warnings));
     PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<RuntimeSource> source, MakeSource(warnings));
     const bool is_open = IsChoiceOpen(found_);
     MeasuredBody measured;
@@ -139,7 +142,7 @@ class Measurer {
 
  private:
   // Fills models_ and rewritten_ with what can be written, the original first.
-  absl::Status Export(std::vector<Rewritten>& rewritten) {
+  absl::Status Export(std::vector<Rewritten>& rewritten, std::vector<std::string>& warnings) {
     models_ = {found_.start.model()};
     for (Rewritten& one : rewritten) {
       const ExportOptions options = {.opset = found_.start.options().opset()};
@@ -147,6 +150,8 @@ class Measurer {
       const absl::StatusOr<std::string> bytes =
           ExportOnnx(found_.model, one.graph, weights, options);
       if (!bytes.ok() || !CheckExport(*bytes, one.graph, weights).ok()) continue;
+      PLAIT_ASSIGN_OR_RETURN(const bool is_eligible, IsEligible(*bytes, warnings));
+      if (!is_eligible) continue;
       v1::Digest digest;
       PLAIT_ASSIGN_OR_RETURN(const bool is_written, file_.Add(*bytes, digest));
       if (!is_written) continue;
@@ -154,6 +159,20 @@ class Measurer {
       rewritten_.push_back(std::move(one));
     }
     return absl::OkStatus();
+  }
+
+  // Where plait is among the runtimes, no body is chosen that the plan could not go with: what
+  // plait ran in the plan's place was not measured.
+  absl::StatusOr<bool> IsEligible(absl::string_view body,
+                                  std::vector<std::string>& warnings) const {
+    if (!IsChoiceOpen(found_) || !NamesPlait(found_.start.options())) return true;
+    PLAIT_ASSIGN_OR_RETURN(const BodyPlans plans, PlansInBody(found_.model, found_.found, body,
+                                                              found_.start.engine_version()));
+    if (plans.missing.empty()) return true;
+    warnings.push_back(absl::StrCat(
+        "a rewritten graph was not measured in other runtimes, because plait's plan could not be ",
+        "in its file: ", plans.missing.front()));
+    return false;
   }
 
   // Null where nothing can be measured, which a warning says.

@@ -49,9 +49,9 @@ struct MeasuredBody {
 // Measures the original and the best rewritten graphs in the job's runtimes, and chooses the body
 // by it where the job leaves that open (ChooseBody). A body that the job names is returned in any
 // case, with a warning where it is slower in one of them. Without runtimes the body is the job's.
-// Of other graphs than the plan's one is returned only where that loses no plan: where plait is not
-// among the runtimes, or keeps to the original. Errors: those of ChooseBody and of writing files.
-// What cannot be written as ONNX is left out.
+// Where plait is among the runtimes, only such graphs are measured as the plan can go with, which a
+// warning says of others. What cannot be written as ONNX is left out.
+// Errors: those of ChooseBody, of PlansInBody and of writing files.
 absl::StatusOr<MeasuredBody> MeasureBodies(const FoundModel& found, const RuntimeContext& context,
                                            std::vector<std::string>& warnings);
 

@@ -6,12 +6,14 @@ import sys
 import threading
 import time
 
+import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 import models
 import processes
+import sample_inputs
 from rpc import state_of
 from waiting import wait_until
 
@@ -193,15 +195,16 @@ def test_nothing_of_a_runtime_outlives_the_daemon(runtimes_daemon):
     runtimes_daemon.kill()  # asserts that its family is gone
 
 
-def repeated_relu(times=40, size=1 << 18):
-    """Of the nodes one is enough, which no runtime finds out by itself."""
-    shape = [1, size]
-    values = ["input", *(f"value_{i}" for i in range(times - 1)), "output"]
+def repeated_relu(times=40, shape=(1, 1 << 18), last=(), initializers=()):
+    """Of the nodes one is enough, which no runtime finds out by itself. `last` makes "output" of
+    "relu", which else is the output."""
+    values = ["input", *(f"value_{i}" for i in range(times - 1)), "relu" if last else "output"]
     nodes = [helper.make_node("Relu", [before], [after])
              for before, after in zip(values, values[1:])]
     graph = helper.make_graph(
-        nodes, "repeated", [helper.make_tensor_value_info("input", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)])
+        [*nodes, *last], "repeated",
+        [helper.make_tensor_value_info("input", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("output", TensorProto.FLOAT, shape)], initializers)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
     return model.SerializeToString(deterministic=True)
@@ -226,3 +229,47 @@ def test_a_rewritten_body_is_returned_where_it_is_faster(runtimes_daemon, cli, f
     runtimes_daemon.wait_for_worker()
     cli.run("replay", job.id, "-o", again, "--server", runtimes_daemon.address).expect(0)
     assert again.read_bytes() == optimized
+
+
+def relu_and_normalization(channels=512):
+    """Plait runs the normalization as two elementwise operators within one kernel, which take
+    ONNX Runtime a pass over memory more than the normalization does."""
+    random = np.random.default_rng(1)
+    names = ("scale", "bias", "mean", "variance")
+    parameters = [numpy_helper.from_array(random.uniform(0.5, 1.5, channels).astype(np.float32),
+                                          name) for name in names]
+    normalization = helper.make_node("BatchNormalization", ["relu", *names], ["output"])
+    return repeated_relu(shape=(1, channels, 24, 24), last=[normalization],
+                         initializers=parameters)
+
+
+def test_the_plan_of_another_graph_goes_with_the_body_that_a_runtime_likes(
+        runtimes_daemon, cli, folder, model_file):
+    original = relu_and_normalization()
+    path, output = model_file(original), folder / "out.onnx"
+    report = cli.run("optimize", path, "-o", output, "--server", runtimes_daemon.address,
+                     "--budget", "40s", "--runtime", "plait", "--runtime", "onnxruntime",
+                     "--json").expect(0).json
+    assert report["optimized"]["body"] == "portable", report
+    lines = {line["runtime"]: line for line in report["runtimes"]}
+    assert all(line["ratio_low"] > 1 for line in lines.values()), lines
+    body = onnx.load(output)
+    assert [node.op_type for node in body.graph.node] == ["Relu", "BatchNormalization"]
+    models.assert_equal_in_onnx_runtime(original, output.read_bytes())
+    # The plan is run, with the kernels that it was measured with.
+    (plan,) = cli.run("plans", output, "--json").expect(0).json["plans"]
+    assert plan["fits"], plan
+    bench = cli.run("bench", output, "--json").expect(0).json["models"][0]
+    assert bench["embedded_plan"] and bench["kernels"] == report["optimized"]["kernels"], bench
+    session = models.session_of(original)
+    feeds = sample_inputs.session_inputs(session, 3, 1)
+    (folder / "in").mkdir()
+    np.save(folder / "in" / "input.npy", feeds["input"])
+    ran = cli.run("run", output, "--inputs", folder / "in", "--outputs", folder / "result")
+    assert ran.expect(0).err == ""
+    (expected,) = session.run(None, feeds)
+    got = np.load(folder / "result" / "output.npy")
+    assert np.abs(got - expected).max() <= models.REL_ERROR_MAX * np.abs(expected).max()
+    again = folder / "again.onnx"
+    cli.run("replay", report["id"], "-o", again, "--server", runtimes_daemon.address).expect(0)
+    assert again.read_bytes() == output.read_bytes()

@@ -1,0 +1,116 @@
+#include "server/search_child/measured_body.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "gpu_worker/backends/catalogs.h"
+#include "optimizer/normal_form/canonicalize.h"
+#include "optimizer/onnx/import.h"
+#include "optimizer/search/predicted_plan.h"
+#include "tests/optimizer/onnx/model_text.h"
+
+namespace plait {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// x of [2, width] by what `constant` makes of w, and then `last`, which makes y of p.
+std::string ModelOf(int64_t width, const std::string& constant, const std::string& last) {
+  const std::string type = absl::StrCat("(float[2, ", width, "] ");
+  return GraphBytes(
+      17,
+      absl::StrCat("g ", type, "x) => ", type, "y) { ", constant, " p = MatMul(x, v) ", last, " }"),
+      [&](::onnx::ModelProto* model) {
+        *model->mutable_graph()->add_initializer() = FloatTensor("w", {width, width}, 0.5f, 1e-6f);
+      });
+}
+
+// A job whose search found another graph than the portable one, and a log that says which body its
+// only other runtime likes.
+class MeasuredBodyTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    start_.mutable_options()->set_body("auto");
+    start_.mutable_options()->add_runtimes("onnxruntime");
+    device_.fingerprint = "cpu;test";
+  }
+
+  // Of as many models as there are times, each in milliseconds.
+  void AddAnswer(const std::vector<double>& ms, int loads) {
+    RuntimeMeasurement answer;
+    answer.runtime = "onnxruntime";
+    for (const double model_ms : ms) {
+      CandidateMeasurement& model = answer.models.emplace_back();
+      model.equivalence.verdict = Verdict::kEquivalent;
+      model.load_rounds.assign(loads, 5);
+      model.latency_us.assign(5 * loads, 1000 * model_ms);
+    }
+    replayed_.AddRuntimeMeasurement(answer);
+  }
+
+  // Weights are folded in the portable graph, the found one reads them as they came.
+  MeasuredBody Measure(int64_t width) {
+    const std::string bytes = ModelOf(width, "v = Neg(w)", "q = Relu(p) y = Relu(q)");
+    const Model model = *ImportOnnx(bytes);
+    const Bound bound = *Bind(model, {});
+    RuleCounts counts;
+    portable_ = *Canonicalize(bound.graph, PortableRules(), &counts);
+    EXPECT_EQ(portable_.node_count(), 2);
+    SearchResult found;
+    found.improved = true;
+    found.graph = Bind(*ImportOnnx(ModelOf(width, "v = Abs(w)", "y = Relu(p)")), {})->graph;
+    const auto catalog = CatalogFor(device_);
+    found.plan = PredictedPlan(found.graph, device_, **catalog, "test")->plan;
+    found.baseline_latency_us = {1000};
+    warnings_.clear();
+    ChildConnection connection(-1);
+    MeasurementLog log;
+    log.set_load_effect({0.003, 20});
+    absl::StatusOr<MeasuredBody> measured = MeasureBodies(
+        {start_, bytes, model, bound, found, Body::kOriginal, false},
+        {connection, SystemClock(), absl::ZeroDuration(), &replayed_, log}, warnings_);
+    EXPECT_TRUE(measured.ok()) << measured.status();
+    return measured.ok() ? *std::move(measured) : MeasuredBody();
+  }
+
+  internal::Start start_;
+  DeviceDescription device_ = {.id = "cpu", .backend = "cpu", .instruction_set = "avx2"};
+  MeasurementLog replayed_;
+  Graph portable_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(MeasuredBodyTest, AnotherGraphThanThePlansIsReturnedWhereItIsFaster) {
+  for (const bool is_plait_named : {false, true}) {
+    if (is_plait_named) start_.mutable_options()->add_runtimes("plait");
+    replayed_ = MeasurementLog();
+    AddAnswer({1, 1.1, 0.8}, 3);
+    const MeasuredBody measured = Measure(32);
+    EXPECT_EQ(measured.body, Body::kPortable);
+    ASSERT_TRUE(measured.other_graph.has_value());
+    EXPECT_EQ(measured.other_graph->fingerprint(), portable_.fingerprint());
+    EXPECT_THAT(warnings_, IsEmpty());
+  }
+}
+
+TEST_F(MeasuredBodyTest, WithPlaitAGraphThatThePlanCannotGoWithIsNotOffered) {
+  start_.mutable_options()->add_runtimes("plait");
+  AddAnswer({1, 0.8}, 3);  // of the plan's own graph
+  const MeasuredBody measured = Measure(512);
+  EXPECT_NE(measured.body, Body::kOriginal);
+  EXPECT_FALSE(measured.other_graph.has_value());
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr("was not measured in other runtimes")));
+}
+
+TEST_F(MeasuredBodyTest, WithoutPlaitItIs) {
+  AddAnswer({1, 1.1, 0.8}, 3);
+  EXPECT_TRUE(Measure(512).other_graph.has_value());
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace plait
