@@ -36,12 +36,16 @@ void AddPlait(const internal::Start& start, const SearchResult& found, v1::Repor
   line.set_options(absl::StrCat("threads=", line.threads()));
   SetRuntimeTimes(found.baseline_latency_us, found.optimized_latency_us, &line);
   SetRatio(found.speedup, &line);
-  if (!found.islands.empty()) {
-    line.set_note(
-        "sums over the parts of the model: the nodes between them, which plait lacks, run in "
-        "another "
-        "runtime and are not in them");
-  }
+}
+
+// Of plait's line where the model has nodes that plait lacks: a worker times the parts between them
+// and not the whole. `best` is the fastest of the other runtimes, which run all of it; or null.
+std::string NoteOfParts(const v1::RuntimeReport& parts, const v1::RuntimeReport* best) {
+  const bool is_slower = best != nullptr && parts.latency_us_p10() >= best->latency_us_p10();
+  return absl::StrCat("sums over parts, without the nodes that plait lacks: ",
+                      is_slower ? "even so it is not the fastest"
+                                : "not recommended, since the whole has no time here (time a run "
+                                  "of plait.InferenceSession: it may be the fastest)");
 }
 
 bool IsMeasured(const RuntimeDecision& decision) { return !decision.original.latency_us.empty(); }
@@ -70,14 +74,17 @@ void AddRuntimes(const internal::Start& start, const SearchResult& found,
   }
   // Runtimes are measured one after the other, and what disturbs a machine for some seconds adds to
   // the times of one of them: a quantile below the median sees less of it.
+  v1::RuntimeReport* parts = nullptr;
   const v1::RuntimeReport* best = nullptr;
-  for (const v1::RuntimeReport& line : report.runtimes()) {
-    // Of a model in parts the whole was not measured.
-    const bool can_run =
-        line.latency_us_median() > 0 && (line.runtime() != kPlait || found.islands.empty());
-    if (!can_run) continue;
-    if (best == nullptr || line.latency_us_p10() < best->latency_us_p10()) best = &line;
+  for (v1::RuntimeReport& line : *report.mutable_runtimes()) {
+    if (line.latency_us_median() == 0) continue;
+    if (line.runtime() == kPlait && !found.islands.empty()) {
+      parts = &line;
+    } else if (best == nullptr || line.latency_us_p10() < best->latency_us_p10()) {
+      best = &line;
+    }
   }
+  if (parts != nullptr) parts->set_note(NoteOfParts(*parts, best));
   if (best == nullptr) return;
   v1::Recommendation& recommended = *report.mutable_recommended();
   recommended.set_runtime(best->runtime());

@@ -219,6 +219,8 @@ def test_an_unknown_operator_is_kept_and_named(cli, folder, model_file):
          "reason": "operator of domain 'com.example'"}]
     assert any("outputs were compared of the part of the model that plait plans" in each
                for each in report["warnings"])
+    (line,) = report["runtimes"]
+    assert "the whole has no time" in line["note"] and report["recommended"] is None
     kept = [node for node in onnx.load(folder / "out.onnx").graph.node
             if (node.op_type, node.domain) == ("Frobnicate", "com.example")]
     assert len(kept) == 1 and kept[0].name == "second"

@@ -1,9 +1,12 @@
 #include "server/search_child/runtime_report.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace plait {
 namespace {
+
+using ::testing::HasSubstr;
 
 RuntimeDecision DecisionOf(const std::string& runtime, const std::vector<double>& latency_us) {
   RuntimeDecision decision;
@@ -39,10 +42,19 @@ TEST(RuntimeReportTest, WhatWasDisturbedForHalfOfItsRoundsIsNoSlowerForThat) {
   EXPECT_EQ(report.recommended().latency_us(), 19);
 }
 
-TEST(RuntimeReportTest, PlaitIsNotRecommendedForAModelOfWhichItRunsParts) {
+// Of which it has no time of the whole.
+TEST(RuntimeReportTest, PlaitIsNotRecommendedForAModelOfWhichItTimesParts) {
   const std::vector<RuntimeDecision> others = {DecisionOf("other", {30}), DecisionOf("none", {})};
-  EXPECT_EQ(ReportOf({20}, others, /*has_islands=*/true).recommended().runtime(), "other");
-  EXPECT_FALSE(ReportOf({20}, {}, /*has_islands=*/true).has_recommended());
+  v1::Report report = ReportOf({20}, others, /*has_islands=*/true);
+  EXPECT_EQ(report.recommended().runtime(), "other");
+  EXPECT_THAT(report.runtimes(0).note(), HasSubstr("it may be the fastest"));
+  EXPECT_EQ(report.runtimes(1).note(), "");
+  // Whatever the other nodes take.
+  report = ReportOf({40}, others, /*has_islands=*/true);
+  EXPECT_THAT(report.runtimes(0).note(), HasSubstr("even so it is not the fastest"));
+  report = ReportOf({20}, {}, /*has_islands=*/true);
+  EXPECT_FALSE(report.has_recommended());
+  EXPECT_THAT(report.runtimes(0).note(), HasSubstr("the whole has no time"));
 }
 
 }  // namespace
