@@ -1,7 +1,7 @@
 """Fixtures of the runtime's tests: an installed tree, and models with plans."""
 
 import pytest
-from installed import Installed
+from installed import Installed, programs, run
 
 import learned
 import models
@@ -10,6 +10,16 @@ import models
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
     return Installed(tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory):
+    """Debian packages of the build, by name."""
+    folder = tmp_path_factory.mktemp("packages")
+    # Nobody looks at the compression, which takes most of the time.
+    run("cpack", "--config", programs.BUILD / "CPackConfig.cmake", "-B", folder,
+        "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none")
+    return {path.name.partition("_")[0]: path for path in folder.glob("*.deb")}
 
 
 @pytest.fixture(scope="session")

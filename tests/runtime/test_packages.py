@@ -3,18 +3,9 @@
 import re
 
 import pytest
-from installed import cached, programs, run
+from installed import cached, run
 
 pytestmark = pytest.mark.skipif(bool(cached("PLAIT_SANITIZE")), reason="nobody packs a sanitizer")
-
-
-@pytest.fixture(scope="module")
-def packages(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("packages")
-    # Nothing here looks at the compression, which takes most of the time.
-    run("cpack", "--config", programs.BUILD / "CPackConfig.cmake", "-B", folder,
-        "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=none")
-    return {path.name.partition("_")[0]: path for path in folder.glob("*.deb")}
 
 
 def fields(package):
