@@ -68,8 +68,8 @@ def slow_model(layers=10, width=1536, rows=1536, activations=("Tanh", "Sigmoid",
 
 
 def many_biases(layers, width=64):
-    """Additions of constants and a Tanh each, which nothing makes less of: a text of it is long, and
-    hardly compressed, beside few bytes of weights."""
+    """Additions of constants and a Tanh each, which nothing makes less of: for few bytes of weights
+    the text of its graph is long, and hardly shorter when it is packed."""
     random = np.random.default_rng(7)
     nodes, weights, value = [], [], "input"
     for layer in range(layers):

@@ -172,7 +172,7 @@ def test_a_file_grows_by_no_more_than_its_plans_may(name, cli, folder, model_fil
 
 def test_plans_that_take_more_are_warned_of(cli, folder):
     original, output = folder / "model.onnx", folder / "out.onnx"
-    original.write_bytes(models.many_biases(700))
+    original.write_bytes(models.many_biases(900))
     report = optimize(cli, original, output, "--plan-for", "cpu:threads=1").expect(0).json
     growth = output.stat().st_size - original.stat().st_size
     assert any(f"the file grows by {growth} bytes for 1 plan, more than 262144" in warning
