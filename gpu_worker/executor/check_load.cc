@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 // Graphs and plans come from files and other processes. Where they do not fit each other, or a
@@ -89,6 +90,16 @@ absl::Status CheckBinding(const Plan& plan, const Graph& graph, const DeviceDesc
   if (plan.threads > device.threads) {
     return absl::InvalidArgumentError(
         absl::StrCat("plan: needs ", plan.threads, " threads, the device has ", device.threads));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckStoredWhole(const Plan& plan, const Graph& graph) {
+  for (const Value& value : plan.values) {
+    if (IsStoredWhole(graph.type(value.tensor), value.format)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("plan: the device has no format ",
+                                                   FormatName(value.format), ", in which %",
+                                                   *graph.tensor(value.tensor).name, " is to lie"));
   }
   return absl::OkStatus();
 }

@@ -20,6 +20,12 @@ absl::Status CheckTypes(const Graph& graph);
 // Errors: InvalidArgument naming what differs; the caller then falls back to another plan.
 absl::Status CheckBinding(const Plan& plan, const Graph& graph, const DeviceDescription& device);
 
+// Checks that every value of a plan lies in elements of its own type: of a backend whose kernels
+// know no others. What they write would not fit into fewer bits.
+// REQUIRES: the plan passed CheckPlan or is OneKernelPlan's.
+// Errors: InvalidArgument naming the tensor.
+absl::Status CheckStoredWhole(const Plan& plan, const Graph& graph);
+
 // Checks that inputs are as many and of the types that the graph wants.
 // Errors: InvalidArgument naming the input.
 absl::Status CheckInputs(const Graph& graph, absl::Span<const Tensor> inputs);

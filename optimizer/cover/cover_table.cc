@@ -1,5 +1,7 @@
 #include "optimizer/cover/cover_table.h"
 
+#include <algorithm>
+
 namespace plait {
 namespace {
 
@@ -19,7 +21,8 @@ CoverGroup CoverGroupOf(const KernelGroup& group) {
 
 double CoverTable::ReorderUs(TensorId tensor, Format from, Format to, CoverWidth width) const {
   const int first = reorders_of[tensor];
-  return first < 0 ? kNever : reorders[first + ReorderPlace(from, to)].At(width);
+  if (first < 0 || static_cast<size_t>(std::max(from, to)) >= formats) return kNever;
+  return reorders[first + PlaceOf(from, to)].At(width);
 }
 
 CoverTable CoverTableOf(const KernelTable& table) {

@@ -42,8 +42,17 @@ struct CoverTable {
   std::vector<int> first_group_at;  // per node, and one behind the last
   // Per tensor, a place in `reorders`; -1: no kernel wants it in another format.
   std::vector<int> reorders_of;
-  // By ReorderPlace, for each tensor one behind the other. Infinite: not wanted, or cannot run.
+  // Of the first so many formats, the last of which is wanted: a device that has no others pays for
+  // none of them.
+  size_t formats = kFormatCount;
+  // From each of these to each, for each tensor one behind the other. Infinite: not wanted, or
+  // cannot run.
   std::vector<WidthTimes> reorders;
+
+  // Among the reorders of a tensor. REQUIRES: both are among those formats.
+  size_t PlaceOf(Format from, Format to) const {
+    return static_cast<size_t>(from) * formats + static_cast<size_t>(to);
+  }
 
   // What the reorder of a tensor from one format to another takes; infinity when there is none.
   double ReorderUs(TensorId tensor, Format from, Format to, CoverWidth width) const;

@@ -1,9 +1,11 @@
 #include "optimizer/cover/graph_kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 #include "optimizer/cover/part_prices.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
@@ -93,8 +95,9 @@ std::optional<WidthTimes> ReorderTimes::LookUp(const TensorType& type, Format fr
   if (profile == nullptr) return std::nullopt;
   if (profile->samples == 0) return WidthTimes{kNever, kNever};
   const bool moves = options_.us_per_byte != 0 && kernel.family != kViewFamily;
-  const double us = profile->latency_us_median +
-                    (moves ? options_.us_per_byte * static_cast<double>(2 * type.bytes()) : 0);
+  const int64_t bytes = BytesOf(type, from) + BytesOf(type, to);
+  const double us =
+      profile->latency_us_median + (moves ? options_.us_per_byte * static_cast<double>(bytes) : 0);
   return WidthTimes{us, us};
 }
 
@@ -179,17 +182,20 @@ std::optional<OwnedCoverTable> GraphKernels::Table(const Graph& graph,
   OwnedCoverTable owned = writer.Finish();
   CoverTable& table = owned.table;
   table.reorders_of.assign(graph.tensor_count(), -1);
+  FormatMask any_wanted = MaskOf(Format::kPlain);
+  for (const FormatMask formats : wanted) any_wanted |= formats;
+  table.formats = static_cast<size_t>(std::bit_width(any_wanted));
   for (TensorId tensor = 0; tensor < graph.tensor_count(); ++tensor) {
     if (wanted[tensor] == MaskOf(Format::kPlain)) continue;
     const size_t first = table.reorders.size();
     table.reorders_of[tensor] = static_cast<int>(first);
-    table.reorders.resize(first + size_t{kFormatCount} * kFormatCount, {kNever, kNever});
+    table.reorders.resize(first + table.formats * table.formats, {kNever, kNever});
     for (const Format from : kAllFormats) {
       for (const Format to : kAllFormats) {
         if (from == to || !Has(wanted[tensor], from) || !Has(wanted[tensor], to)) continue;
         const std::optional<WidthTimes> times = reorders.Find(graph.type(tensor), from, to);
         if (!times.has_value()) return std::nullopt;
-        table.reorders[first + ReorderPlace(from, to)] = *times;
+        table.reorders[first + table.PlaceOf(from, to)] = *times;
       }
     }
   }

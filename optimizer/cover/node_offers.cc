@@ -4,18 +4,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
-
-// Whether the kernel's error at the layer that it starts with can be measured; see
-// KernelCatalog::NeedsAdmission.
-bool HasMeasurableLayer(const Graph& graph, const Kernel& kernel) {
-  const Node& layer = graph.node(kernel.nodes.front());
-  const bool multiplies =
-      layer.op == OpKind::kConv || layer.op == OpKind::kMatMul || layer.op == OpKind::kGemm;
-  return multiplies && graph.tensor(layer.inputs[1]).constant != nullptr;
-}
 
 // Asks the catalog about one node, and the admissions about what it answers.
 class OfferSearch {
@@ -75,7 +67,8 @@ class OfferSearch {
 
   // The variants that may run beside the kernel where a plan may lose accuracy.
   std::vector<Kernel> LessExactOf(const Kernel& kernel) const {
-    if (!AdmitsLosses() || !options_.fuse || !HasMeasurableLayer(graph_, kernel)) return {};
+    const bool is_measurable = HasMeasurableLayer(graph_, kernel.nodes.front());
+    if (!AdmitsLosses() || !options_.fuse || !is_measurable) return {};
     return VariantsBy(kernel, [&](const Kernel& of) { return options_.catalog.LessExact(of); });
   }
 
@@ -133,8 +126,12 @@ double MovingUs(const Graph& graph, const Kernel& kernel, absl::Span<const Tenso
                 absl::Span<const TensorId> outputs, const KernelTableOptions& options) {
   if (options.us_per_byte == 0 || kernel.family == kViewFamily) return 0;
   int64_t bytes = 0;
-  for (const TensorId tensor : inputs) bytes += graph.type(tensor).bytes();
-  for (const TensorId tensor : outputs) bytes += graph.type(tensor).bytes();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    bytes += BytesOf(graph.type(inputs[i]), kernel.input_formats[i]);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    bytes += BytesOf(graph.type(outputs[i]), kernel.output_formats[i]);
+  }
   return options.us_per_byte * static_cast<double>(bytes);
 }
 

@@ -4,7 +4,7 @@ namespace plait {
 namespace {
 
 constexpr absl::string_view kNames[] = {
-#define PLAIT_FORMAT(name, Name) #name,
+#define PLAIT_FORMAT(name, ...) #name,
 #include "optimizer/kernels/formats.def"
 #undef PLAIT_FORMAT
 };

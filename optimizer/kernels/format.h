@@ -12,17 +12,20 @@ namespace plait {
 // formats.def, the first of which, row-major, is what graphs are read and written in.
 //   kPlain         row-major
 //   kChannelsLast  rank 4 as N,H,W,C
+//   kF16, kF16ChannelsLast, kBf16, kBf16ChannelsLast
+//                  the same of float32 elements that are rounded to 16 bits
+// TF32 has none: such numbers lie as float32, and only products round what they read of them.
 // Numbers are never stored: files and messages have the names, so that lines may be added anywhere
 // but in front.
 enum class Format : uint8_t {
-#define PLAIT_FORMAT(name, Name) k##Name,
+#define PLAIT_FORMAT(name, Name, ...) k##Name,
 #include "optimizer/kernels/formats.def"
 #undef PLAIT_FORMAT
 };
 
 // Every format, in order.
 constexpr std::array kAllFormats = {
-#define PLAIT_FORMAT(name, Name) Format::k##Name,
+#define PLAIT_FORMAT(name, Name, ...) Format::k##Name,
 #include "optimizer/kernels/formats.def"
 #undef PLAIT_FORMAT
 };

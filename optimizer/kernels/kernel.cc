@@ -55,6 +55,13 @@ std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nod
   return outputs;
 }
 
+bool HasMeasurableLayer(const Graph& graph, NodeId node) {
+  const Node& layer = graph.node(node);
+  const bool multiplies =
+      layer.op == OpKind::kConv || layer.op == OpKind::kMatMul || layer.op == OpKind::kGemm;
+  return multiplies && graph.tensor(layer.inputs[1]).constant != nullptr;
+}
+
 // Names are counted: i0, i1 for inputs, c0 for constants, t0 for values. Synthetic constants are
 // numbered too, so that two of one type stay two, with different contents.
 Graph KernelGraph(const Graph& graph, absl::Span<const NodeId> nodes) {

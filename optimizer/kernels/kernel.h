@@ -40,6 +40,10 @@ std::vector<TensorId> InputsOf(const Graph& graph, absl::Span<const NodeId> node
 // Tensors that the set produces and that others read or that are graph outputs, in node order.
 std::vector<TensorId> OutputsOf(const Graph& graph, absl::Span<const NodeId> nodes);
 
+// Whether the error of a kernel that starts with the node can be measured there
+// (KernelCatalog::NeedsAdmission): a Conv, MatMul or Gemm whose second input is a constant.
+bool HasMeasurableLayer(const Graph& graph, NodeId node);
+
 // The constants that may decide what a kernel does, and not only what it computes: those that are
 // inline, and hold integers or booleans (axes, shapes, masks) or a single number (an epsilon, a
 // bound). So do the scales and regions of a Resize in the kernel, which decide shapes.

@@ -150,6 +150,12 @@ StridedView WithoutAxesOfOne(const StridedView& view) {
   return result;
 }
 
+// In formats that they can lie in, with elements of one type, stored alike.
+bool LieAlike(const TensorType& input, Format from, const TensorType& output, Format to) {
+  return CanLieIn(input, from) && CanLieIn(output, to) && input.dtype == output.dtype &&
+         StoredType(input, from).dtype == StoredType(output, to).dtype;
+}
+
 }  // namespace
 
 StridedView ViewOf(const TensorType& type, Format format) {
@@ -182,7 +188,7 @@ bool KeepsBytes(const Graph& graph, absl::Span<const NodeId> nodes, Format from,
   if (!IsChain(graph, nodes)) return false;
   const TensorType& input = graph.input_type(nodes.front(), 0);
   const TensorType& output = graph.output_type(nodes.back());
-  if (!CanLieIn(input, from) || !CanLieIn(output, to) || input.dtype != output.dtype) return false;
+  if (!LieAlike(input, from, output, to)) return false;
   std::optional<StridedView> view = ViewOf(input, from);
   for (const NodeId id : nodes) {
     if (!MovesOnly(graph, id)) return false;
@@ -202,9 +208,7 @@ std::optional<StridedMove> MoveThrough(const Graph& graph, absl::Span<const Node
   if (!IsChain(graph, nodes)) return std::nullopt;
   const TensorType& input = graph.input_type(nodes.front(), 0);
   const TensorType& output = graph.output_type(nodes.back());
-  if (!CanLieIn(input, from) || !CanLieIn(output, to) || input.dtype != output.dtype) {
-    return std::nullopt;
-  }
+  if (!LieAlike(input, from, output, to)) return std::nullopt;
   StridedView source = ViewOf(input, from);
   size_t passed = 0;
   while (passed < nodes.size()) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/plan/memory_plan.h"
 #include "optimizer/plan/place_parts.h"
 #include "optimizer/schedule/partial_order.h"
@@ -103,8 +104,9 @@ class PlanBuilder {
         }
         requests[output].writers.push_back(static_cast<int>(step));
         const bool in_arena = !IsCallerOwned(output);
+        const Value& value = plan_.values[output];
         requests[output].size_bytes =
-            in_arena ? graph_.type(plan_.values[output].tensor).bytes() : 0;
+            in_arena ? BytesOf(graph_.type(value.tensor), value.format) : 0;
       }
       for (const int input : plan_.steps[step].inputs) {
         requests[RootOf(input)].readers.push_back(static_cast<int>(step));

@@ -144,9 +144,10 @@ class PlanCheck {
       root_[index] = root_[value.alias_of];
       return absl::OkStatus();
     }
-    if (IsCallerOwned(value) ? buffer.size_bytes != 0 : buffer.size_bytes < type.bytes()) {
-      return Wrong(NameOf(value.tensor), " needs ", IsCallerOwned(value) ? 0 : type.bytes(),
-                   " bytes of the arena, has ", buffer.size_bytes);
+    const int64_t needed_bytes = IsCallerOwned(value) ? 0 : BytesOf(type, value.format);
+    if (IsCallerOwned(value) ? buffer.size_bytes != 0 : buffer.size_bytes < needed_bytes) {
+      return Wrong(NameOf(value.tensor), " needs ", needed_bytes, " bytes of the arena, has ",
+                   buffer.size_bytes);
     }
     return absl::OkStatus();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/plan/check_parts.h"
@@ -29,8 +30,11 @@ int64_t FlopsOf(const Step& step, const Graph& graph) {
 
 int64_t OffchipBytes(const Step& step, const Plan& plan, const Graph& graph) {
   int64_t bytes = 0;
-  for (const int value : step.inputs) bytes += graph.type(plan.values[value].tensor).bytes();
-  for (const int value : step.outputs) bytes += graph.type(plan.values[value].tensor).bytes();
+  for (const std::vector<int>* values : {&step.inputs, &step.outputs}) {
+    for (const int value : *values) {
+      bytes += BytesOf(graph.type(plan.values[value].tensor), plan.values[value].format);
+    }
+  }
   for (const TensorId weight : WeightsOf(step, graph)) bytes += graph.type(weight).bytes();
   return bytes;
 }

@@ -9,6 +9,7 @@
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "optimizer/cost/measuring_rules.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/plan/step_work.h"
 #include "optimizer/search/verification_seconds.h"
 
@@ -173,7 +174,9 @@ class PlanRehearsal {
   int64_t MovedBytes(const Step& step) const {
     int64_t bytes = 0;
     for (const std::vector<int>& values : {step.inputs, step.outputs}) {
-      for (const int value : values) bytes += graph_.type(plan_.values[value].tensor).bytes();
+      for (const int value : values) {
+        bytes += BytesOf(graph_.type(plan_.values[value].tensor), plan_.values[value].format);
+      }
     }
     return bytes;
   }

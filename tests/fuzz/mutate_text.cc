@@ -50,7 +50,7 @@ constexpr absl::string_view kFamilies[] = {
 };
 
 constexpr absl::string_view kFormats[] = {
-#define PLAIT_FORMAT(name, Name) #name,
+#define PLAIT_FORMAT(name, ...) #name,
 #include "optimizer/kernels/formats.def"
 #undef PLAIT_FORMAT
 };

@@ -18,6 +18,11 @@ bool IsTranspose(const Graph& graph, NodeId node) {
   return IsOneOf(graph, node, {OpKind::kTranspose});
 }
 
+// A format of its own for the type, in which elements lie as what they are.
+bool IsOwnFormat(const TensorType& type, Format format) {
+  return EffectiveFormat(type, format) == format && IsStoredWhole(type, format);
+}
+
 bool MayBeView(const Graph& graph, NodeId node) {
   return HasEnds(graph, node) && HasOneOutput(graph.node(node)) &&
          (IsTranspose(graph, node) || HasTraits(graph.node(node).op, kView)) &&
@@ -61,9 +66,9 @@ std::vector<FormatRow> ViewRows(const Graph& graph, absl::Span<const NodeId> nod
   const TensorType& output = graph.output_type(nodes.back());
   std::vector<FormatRow> rows;
   for (const Format from : kAllFormats) {
-    if (EffectiveFormat(input, from) != from) continue;
+    if (!IsOwnFormat(input, from)) continue;
     for (const Format to : kAllFormats) {
-      if (EffectiveFormat(output, to) != to || !KeepsBytes(graph, nodes, from, to)) continue;
+      if (!IsOwnFormat(output, to) || !KeepsBytes(graph, nodes, from, to)) continue;
       rows.push_back({from, {from}, {to}});
     }
   }

@@ -202,7 +202,8 @@ TEST_P(KernelConformanceTest, EveryReorderMovesTheElementsOfInputs) {
       for (const Format to : kAllFormats) {
         const bool both_apply =
             EffectiveFormat(type, from) == from && EffectiveFormat(type, to) == to;
-        if (from == to || !both_apply) continue;
+        const bool both_are_there = IsStoredWhole(type, from) && IsStoredWhole(type, to);
+        if (from == to || !both_apply || !both_are_there) continue;
         ExpectKernelIsRight(executor_.get(), *tensor, catalog_->Reorder(type, from, to));
       }
     }

@@ -312,7 +312,7 @@ TEST(ConversionTest, MakesWhatIsMissingFromWhatIsThere) {
   };
   EXPECT_TRUE(convert(plain, plain).empty());
   EXPECT_TRUE(convert(kAnyFormat, last).empty());
-  const Conversions one = convert(plain, kAnyFormat);
+  const Conversions one = convert(plain, plain | last);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0].from, Format::kPlain);
   EXPECT_EQ(one[0].to, Format::kChannelsLast);

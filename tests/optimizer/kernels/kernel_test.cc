@@ -172,15 +172,17 @@ TEST(FormatTest, NamesRoundTrip) {
   EXPECT_EQ(FormatName(static_cast<Format>(kFormatCount)), "unknown");
 }
 
-// What every line of formats.def must keep: the plain format is there for any type, a format that
-// does not apply is called plain, and the elements of a tensor fill its bytes once.
+// What every line of formats.def must keep: the plain format is there for any type, a layout that
+// does not apply is called row-major, and the elements of a tensor fill its bytes once.
 TEST(FormatTest, EveryFormatLaysEachElementIntoAPlaceOfItsOwn) {
   for (const Shape& shape : {Shape{2, 3, 4, 5}, Shape{2, 1, 4, 5}, Shape{2, 3, 1, 1}, Shape{7},
                              Shape{2, 3, 4}, Shape{}}) {
     const TensorType type{DataType::kFloat32, shape};
     for (const Format wanted : kAllFormats) {
       const Format format = EffectiveFormat(type, wanted);
-      EXPECT_TRUE(format == wanted || format == Format::kPlain);
+      const DataType stored = StoredType(type, wanted).dtype;
+      EXPECT_TRUE(format == wanted || format == StoredAs(stored, Format::kPlain));
+      EXPECT_EQ(StoredType(type, format).dtype, stored);
       const Shape strides = StridesOf(type, format);
       ASSERT_EQ(strides.size(), shape.size());
       std::vector<bool> taken(static_cast<size_t>(type.elements()), false);
@@ -195,6 +197,30 @@ TEST(FormatTest, EveryFormatLaysEachElementIntoAPlaceOfItsOwn) {
         taken[place] = true;
       }
     }
+  }
+}
+
+// 16 bits are of float32 alone: anything else lies as what it is.
+TEST(FormatTest, NarrowFormatsHalveTheBytesOfFloats) {
+  const TensorType image{DataType::kFloat32, {2, 3, 4, 5}};
+  const TensorType pixel{DataType::kFloat32, {2, 3, 1, 1}};
+  const TensorType indices{DataType::kInt64, {2, 3, 4, 5}};
+  for (const auto& [stored, plain, last] :
+       {std::tuple(DataType::kFloat16, Format::kF16, Format::kF16ChannelsLast),
+        std::tuple(DataType::kBfloat16, Format::kBf16, Format::kBf16ChannelsLast)}) {
+    EXPECT_EQ(StoredAs(stored, Format::kPlain), plain);
+    EXPECT_EQ(StoredAs(stored, Format::kChannelsLast), last);
+    EXPECT_EQ(StoredAs(DataType::kFloat32, last), Format::kChannelsLast);
+    EXPECT_EQ(StoredType(image, last), (TensorType{stored, image.shape}));
+    EXPECT_EQ(BytesOf(image, last), 240);
+    EXPECT_EQ(BytesOf(image, Format::kChannelsLast), 480);
+    EXPECT_FALSE(IsStoredWhole(image, plain));
+    EXPECT_EQ(StridesOf(image, last), StridesOf(image, Format::kChannelsLast));
+    EXPECT_EQ(EffectiveFormat(pixel, last), plain);
+    EXPECT_FALSE(CanLieIn(indices, plain));
+    EXPECT_EQ(EffectiveFormat(indices, last), Format::kChannelsLast);
+    EXPECT_EQ(StoredType(indices, last), indices);
+    EXPECT_FALSE(CanLieIn({DataType::kFloat32, {7}}, last));
   }
 }
 

@@ -57,6 +57,14 @@ TEST(KeepsBytesTest, AReshapeMayStandBetween) {
   EXPECT_TRUE(Keeps("2,3,4,5", kMixed, kRows, kRows));
 }
 
+TEST(KeepsBytesTest, NumbersStayWhatTheyAre) {
+  constexpr char kToTokens[] = "  %y = Transpose(%x) {perm=[0,2,3,1]}\n";
+  EXPECT_TRUE(Keeps("2,3,4,5", kToTokens, Format::kF16ChannelsLast, Format::kF16));
+  EXPECT_FALSE(Keeps("2,3,4,5", kToTokens, Format::kF16ChannelsLast, kRows));
+  EXPECT_FALSE(Keeps("2,3,4,5", kToTokens, kImage, Format::kF16));
+  EXPECT_FALSE(Keeps("2,3,4,5", kToTokens, Format::kF16ChannelsLast, Format::kBf16));
+}
+
 TEST(KeepsBytesTest, AxesOfOneElementLieAnywhere) {
   constexpr char kHeads[] = "  %y = Transpose(%x) {perm=[0,2,1,3]}\n";
   EXPECT_TRUE(Keeps("1,64,1,32", kHeads, kRows, kRows));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "base/limits.h"
@@ -95,6 +96,24 @@ TEST(CheckPlanTest, FindsFaultsOfMemory) {
         [](Plan& p) { p.values[kValueY].buffer.size_bytes = 1024; }, "needs 0 bytes"},
        {"huge arena", [](Plan& p) { p.arena_bytes = kArenaBytesMax + 1; }, "the arena must have"},
        {"negative arena", [](Plan& p) { p.arena_bytes = -1; }, "the arena must have"}});
+}
+
+TEST(CheckPlanTest, WhatLiesIn16BitsTakesHalfOfTheBytes) {
+  const Graph graph = SampleGraph();
+  Plan plan = ReorderingPlan(graph);
+  for (const int value : {7, 8}) {
+    plan.values[value].format = Format::kF16ChannelsLast;
+    plan.values[value].buffer.size_bytes = 512;
+  }
+  for (Step& step : plan.steps) {
+    for (std::vector<Format>* formats : {&step.kernel.input_formats, &step.kernel.output_formats}) {
+      std::replace(formats->begin(), formats->end(), Format::kChannelsLast,
+                   Format::kF16ChannelsLast);
+    }
+  }
+  EXPECT_EQ(CheckPlan(plan, graph), absl::OkStatus());
+  plan.values[7].buffer.size_bytes = 510;
+  EXPECT_THAT(std::string(CheckPlan(plan, graph).message()), HasSubstr("needs 512 bytes"));
 }
 
 TEST(CheckPlanTest, ReuseNeedsEveryReaderToHaveFinished) {

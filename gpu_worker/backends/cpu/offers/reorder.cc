@@ -1,10 +1,13 @@
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait {
 namespace {
 
-// A strided copy, which is all the same to it.
-bool Converts(const TensorType& /*type*/, Format from, Format to) { return from != to; }
+// A strided copy, to which all layouts are the same.
+bool Converts(const TensorType& type, Format from, Format to) {
+  return from != to && IsStoredWhole(type, from) && IsStoredWhole(type, to);
+}
 
 }  // namespace
 

@@ -37,6 +37,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CpuExecutable::Create(const Graph& g
     return absl::InvalidArgumentError(absl::StrCat(
         "the plan is for ", plan.threads, " threads, and there are ", shared.team->threads()));
   }
+  PLAIT_RETURN_IF_ERROR(CheckStoredWhole(plan, graph));
   auto executable = std::make_unique<CpuExecutable>(graph, shared);
   executable->threads_ = plan.threads;
   PLAIT_RETURN_IF_ERROR(executable->ReserveMemory(plan));

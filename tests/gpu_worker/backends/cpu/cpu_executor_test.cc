@@ -254,6 +254,22 @@ TEST_F(CpuExecutorTest, LoadsWhatIsOfferedForALargeWindow) {
   }
 }
 
+// What kernels write would not fit into fewer bits than their tensors have.
+TEST_F(CpuExecutorTest, RefusesFormatsOfOtherBackends) {
+  const Graph graph = ParseTyped("graph {\n  input %x: float32[2,6,4,5]\n  output %x\n}");
+  for (const Format to : {Format::kChannelsLast, Format::kF16, Format::kBf16ChannelsLast}) {
+    const Kernel reorder = {
+        .family = "reorder", .input_formats = {Format::kPlain}, .output_formats = {to}};
+    const absl::Status status = executor_->LoadKernel(graph, reorder, NoWeights()).status();
+    if (to == Format::kChannelsLast) {
+      EXPECT_TRUE(status.ok()) << status;
+    } else {
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr(absl::StrCat("no format ", FormatName(to), ", in which %x")));
+    }
+  }
+}
+
 TEST(OpenExecutorTest, NamesTheBackendsThereAre) {
   const absl::Status status = OpenExecutor("abacus:1").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
