@@ -24,7 +24,7 @@ template <int N, typename E> __device__ inline void CopyElements(E* to, const E*
 }  // namespace
 
 const char* StoredName(ElementType type) {
-  static constexpr const char* kNames[] = {"T", "long long", "int", "unsigned char"};
+  static constexpr const char* kNames[] = {"T", "long long", "int", "unsigned char", "float"};
   return kNames[static_cast<int>(type)];
 }
 
@@ -33,8 +33,12 @@ const char* HeldName(ElementType type) {
 }
 
 const char* ValueName(ElementType type) {
-  static constexpr const char* kNames[] = {"float", "long long", "int", "bool"};
+  static constexpr const char* kNames[] = {"float", "long long", "int", "bool", "float"};
   return kNames[static_cast<int>(type)];
+}
+
+const char* CastFunction(ElementType to) {
+  return to == ElementType::kFloat ? "FromFloat" : "ToFloat";
 }
 
 std::string VectorFunction(const std::string& verb, ElementType type) {

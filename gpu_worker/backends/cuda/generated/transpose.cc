@@ -72,6 +72,30 @@ std::string StridedOffsetSource(const std::string& index, const std::vector<int6
   return text;
 }
 
+// What elements are read as, and what they are written as, which differ where they are cast.
+struct MovedTypes {
+  ElementType from = ElementType::kFloat;
+  ElementType to = ElementType::kFloat;
+
+  bool is_cast() const { return from != to; }
+  std::vector<KernelArgument> arguments() const {
+    return {{Kind::kInput, 0, from}, {Kind::kOutput, 0, to}};
+  }
+  // Of a vector of both kinds of elements.
+  ElementType longest(Precision precision) const {
+    return ElementBytes(from, precision) > ElementBytes(to, precision) ? from : to;
+  }
+};
+
+// Moves kWidth elements to `e` from `offset`.
+std::string VectorMove(const MovedTypes& types, const std::string& offset) {
+  if (!types.is_cast()) {
+    return "  " + VectorFunction("Copy", types.to) + "<kWidth>(y0 + e, x0 + (" + offset + "));\n";
+  }
+  return "  float x[kWidth];\n  " + VectorFunction("Load", types.from) + "<kWidth>(x0 + (" +
+         offset + "), x);\n  " + VectorFunction("Store", types.to) + "<kWidth>(y0 + e, x);\n";
+}
+
 std::vector<int64_t> OutputShape(const Collapsed& c) {
   std::vector<int64_t> shape;
   for (int64_t d : c.permutation) shape.push_back(c.shape[d]);
@@ -80,16 +104,17 @@ std::vector<int64_t> OutputShape(const Collapsed& c) {
 
 // The last dimension stays: whole vectors move.
 // Reads jump from row to row; within one they are along memory.
-GeneratedKernel TransposedRows(const Collapsed& c, const KernelForm& form, ElementType type) {
+GeneratedKernel TransposedRows(const Collapsed& c, const KernelForm& form,
+                               const MovedTypes& types) {
   GeneratedKernel kernel;
-  kernel.arguments = {{Kind::kInput, 0, type}, {Kind::kOutput, 0, type}};
+  kernel.arguments = types.arguments();
   const std::vector<int64_t> shape = OutputShape(c);
-  const int width = VectorWidth(form, {shape.back()}, type);
+  const int width = VectorWidth(form, {shape.back()}, types.longest(form.precision));
   const int64_t vectors = ElementCount(shape) / width;
   kernel.variant = "rows/v" + std::to_string(width);
   kernel.block = {kBlockThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(CeilDivide(vectors, kBlockThreads)), 1, 1};
-  kernel.source = ElementVectors(type);
+  kernel.source = ElementVectors(types.is_cast() ? ElementType::kFloat32 : types.to);
   kernel.source +=
       Constants({{"kVectors", vectors}, {"kWidth", width}, {"kThreads", kBlockThreads}});
   kernel.source += Replace(
@@ -99,15 +124,16 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
   const unsigned i = blockIdx.x * kThreads + threadIdx.x;
   if (i >= kVectors) return;
   const unsigned e = i * kWidth;
-  $COPY$<kWidth>(y0 + e, x0 + ($OFFSET$));
-}
+$MOVE$}
 )",
       {{"PARAMETERS", Parameters(kernel.arguments)},
-       {"COPY", VectorFunction("Copy", type)},
-       {"OFFSET",
-        StridedOffsetSource("e", shape, InputStrides(c), std::vector<bool>(shape.size(), true))}});
+       {"MOVE", VectorMove(types, StridedOffsetSource("e", shape, InputStrides(c),
+                                                      std::vector<bool>(shape.size(), true)))}});
   return kernel;
 }
+
+// Of a tile, which is written across.
+constexpr const char* kElement = "tile[threadIdx.x][i]";
 
 // A tile of the input's last and the output's last dimension goes through shared memory, so that
 // both sides are read and written along memory.
@@ -115,7 +141,7 @@ PLAIT_KERNEL __launch_bounds__(kThreads) plait_kernel($PARAMETERS$) {
 // 32 elements along the input's last dimension (a) and writes 32 along the output's (b). Rows of 33
 // elements: a warp that reads a column of the tile meets 32 banks instead of one. All other
 // dimensions are counted by the block's number.
-GeneratedKernel Tiled(const Collapsed& c, ElementType type) {
+GeneratedKernel Tiled(const Collapsed& c, const MovedTypes& types) {
   const std::vector<int64_t> shape = OutputShape(c);
   const std::vector<int64_t> input_strides = InputStrides(c);
   const std::vector<int64_t> output_strides = StridesOf(shape, MemoryLayout::kNchw);
@@ -129,7 +155,7 @@ GeneratedKernel Tiled(const Collapsed& c, ElementType type) {
   const int64_t tiles_b = CeilDivide(shape.back(), kTile);
   const int64_t batches = ElementCount(shape) / shape[across] / shape.back();
   GeneratedKernel kernel;
-  kernel.arguments = {{Kind::kInput, 0, type}, {Kind::kOutput, 0, type}};
+  kernel.arguments = types.arguments();
   kernel.variant = "tiled";
   kernel.block = {kTile, kBlockThreads / kTile, 1};
   kernel.grid = {static_cast<unsigned>(tiles_a * tiles_b * batches), 1, 1};
@@ -150,7 +176,7 @@ PLAIT_KERNEL __launch_bounds__(kTile * kStep) plait_kernel($PARAMETERS$) {
   const unsigned b0 = blockIdx.x / kTilesA % kTilesB * kTile;
   const unsigned batch = blockIdx.x / (kTilesA * kTilesB);
   const $E$* from = x0 + ($INPUT$);
-  $E$* to = y0 + ($OUTPUT$);
+  $TO$* to = y0 + ($OUTPUT$);
   for (unsigned i = threadIdx.y; i < kTile; i += kStep) {
     const unsigned a = a0 + threadIdx.x, b = b0 + i;
     if (a < kSizeA && b < kSizeB) tile[i][threadIdx.x] = from[b * kInputStrideB + a];
@@ -158,12 +184,15 @@ PLAIT_KERNEL __launch_bounds__(kTile * kStep) plait_kernel($PARAMETERS$) {
   __syncthreads();
   for (unsigned i = threadIdx.y; i < kTile; i += kStep) {
     const unsigned a = a0 + i, b = b0 + threadIdx.x;
-    if (a < kSizeA && b < kSizeB) to[a * kOutputStrideA + b] = tile[threadIdx.x][i];
+    if (a < kSizeA && b < kSizeB) to[a * kOutputStrideA + b] = $ELEMENT$;
   }
 }
 )",
       {{"PARAMETERS", Parameters(kernel.arguments)},
-       {"E", StoredName(type)},
+       {"E", StoredName(types.from)},
+       {"TO", StoredName(types.to)},
+       {"ELEMENT", types.is_cast() ? CastFunction(types.to) + std::string("(") + kElement + ")"
+                                   : std::string(kElement)},
        {"INPUT", StridedOffsetSource("batch", shape, input_strides, outer)},
        {"OUTPUT", StridedOffsetSource("batch", shape, output_strides, outer)}});
   return kernel;
@@ -174,7 +203,8 @@ std::vector<GeneratedKernel> GenerateTranspose(const Problem& problem, const Ker
   if (p == nullptr || p->kind != MovementProblem::Kind::kTranspose) return {};
   const Collapsed c = Collapse(p->inputs[0], p->permutation);
   const bool last_stays = c.permutation.back() + 1 == static_cast<int64_t>(c.shape.size());
-  return {last_stays ? TransposedRows(c, form, p->type) : Tiled(c, p->type)};
+  const MovedTypes types = {p->type, OutputType(problem)};
+  return {last_stays ? TransposedRows(c, form, types) : Tiled(c, types)};
 }
 
 }  // namespace

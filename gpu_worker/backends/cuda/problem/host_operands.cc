@@ -86,6 +86,7 @@ float Number(uint64_t hash, const Distribution& distribution) {
       // So few that some are equal.
       return static_cast<float>(static_cast<int>(hash % 9) + (positive ? 1 : -4));
     case ElementType::kFloat:
+    case ElementType::kFloat32:
       break;
   }
   return positive ? 0.5f + 1.5f * static_cast<float>(hash >> 40) / 16777216.0f
@@ -98,7 +99,9 @@ std::vector<float> Draw(int64_t count, uint64_t seed, Distribution distribution,
   const auto fill = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const uint64_t hash = Hash(seed + static_cast<uint64_t>(i));
-      values[i] = RoundToStorage(Number(hash, distribution), precision);
+      const float number = Number(hash, distribution);
+      const bool is_wide = distribution.type == ElementType::kFloat32;
+      values[i] = is_wide ? number : RoundToStorage(number, precision);
     }
   };
   // Below half a million numbers a thread costs more than it saves.
@@ -263,6 +266,8 @@ std::vector<std::byte> ToStorage(const std::vector<float>& values, ElementType t
       return Stores<int32_t>(values);
     case ElementType::kBool:
       return Stores<uint8_t>(values);
+    case ElementType::kFloat32:
+      return Stores<float>(values);
     case ElementType::kFloat:
       break;
   }
@@ -278,6 +283,8 @@ std::vector<float> FromStorage(const std::byte* bytes, size_t count, ElementType
       return Loads<int32_t>(bytes, count);
     case ElementType::kBool:
       return Loads<uint8_t>(bytes, count);
+    case ElementType::kFloat32:
+      return Loads<float>(bytes, count);
     case ElementType::kFloat:
       break;
   }

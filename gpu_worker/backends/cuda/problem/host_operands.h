@@ -11,8 +11,8 @@ namespace plait::cuda {
 
 // The operands of one problem in host memory, in the order of their place in memory. Floats hold
 // what the device's storage type holds exactly: they are rounded to it already.
-// So an error against the reference is the kernel's own, not that of its inputs. Integers are small
-// and bools 0 or 1, as floats. An operand that
+// So an error against the reference is the kernel's own, not that of its inputs. What a cast reads
+// in fp32 is not rounded. Integers are small and bools 0 or 1, as floats. An operand that
 // the problem lacks is empty. About 4 bytes per element, whatever the precision.
 struct HostOperands {
   std::vector<std::vector<float>> inputs;  // a gather's second input is empty: see indices

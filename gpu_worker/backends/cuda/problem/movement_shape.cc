@@ -46,12 +46,23 @@ Status CheckPad(const MovementProblem& p) {
   return CheckFill(p);
 }
 
+Status CheckCast(const MovementProblem& p) {
+  if (!p.cast_to.has_value()) return Ok();
+  const auto is_float = [](ElementType type) {
+    return type == ElementType::kFloat || type == ElementType::kFloat32;
+  };
+  const bool are_floats = is_float(p.type) && is_float(*p.cast_to) && p.type != *p.cast_to;
+  if (p.kind == MovementProblem::Kind::kTranspose && are_floats) return Ok();
+  return Invalid("movement: a transpose alone casts, between floats of two types");
+}
+
 Status CheckMovement(const MovementProblem& p) {
   using Kind = MovementProblem::Kind;
   if (p.inputs.empty() || p.inputs.size() > 64) return Invalid("movement: 1 to 64 inputs");
   for (const auto& input : p.inputs) {
     if (!ShapeFits(input)) return Invalid("movement: shape out of range");
   }
+  PLAIT_CUDA_RETURN_IF_ERROR(CheckCast(p));
   const auto rank = static_cast<int64_t>(p.inputs[0].size());
   const bool axis_fits = p.axis >= 0 && p.axis < rank;
   switch (p.kind) {

@@ -27,7 +27,8 @@ enum class MemoryLayout { kNchw, kNhwc };
 enum class Activation { kNone, kRelu, kRelu6, kGelu, kGeluTanh, kSilu, kSigmoid, kTanh };
 
 // What one element is. kFloat: of the precision's storage; bool is one byte, 0 or 1, as in ONNX.
-enum class ElementType { kFloat, kInt64, kInt32, kBool };
+// kFloat32: of fp32 whatever the precision is, for what casts between the two.
+enum class ElementType { kFloat, kInt64, kInt32, kBool, kFloat32 };
 
 // One kernel that the models need, free of precision and layout. All sizes are in elements.
 
@@ -264,7 +265,8 @@ struct RecurrentLayerProblem {
 // does, and of what is there then each `steps`-th stays, from the first one on. Or it goes on with
 // elements of the input: that at the border, those that lie as far on its other side, or those from
 // the other end on, as a tile does. A copy moves each input to the output of its index. No element
-// is computed with, so that results are exact in every precision.
+// is computed with, so that results are exact in every precision. A transpose alone may also cast
+// between kFloat and kFloat32: to the nearest, ties to even.
 struct MovementProblem {
   enum class Kind { kTranspose, kConcat, kSlice, kGather, kPad, kCopy };
   enum class Fill { kValue, kEdge, kReflect, kWrap };
@@ -278,6 +280,7 @@ struct MovementProblem {
   double value = 0;                    // of kPad; whole where the type is no float
   // Of all that is moved; a gather's indices are int64. Any of its size does for other types.
   ElementType type = ElementType::kFloat;
+  std::optional<ElementType> cast_to = std::nullopt;  // of kTranspose; none: it stays that type
 
   friend bool operator==(const MovementProblem&, const MovementProblem&) = default;
 };

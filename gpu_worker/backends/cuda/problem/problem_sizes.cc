@@ -21,6 +21,8 @@ int64_t ElementBytes(ElementType type, Precision precision) {
       return 4;
     case ElementType::kBool:
       return 1;
+    case ElementType::kFloat32:
+      return 4;
   }
   return 0;
 }
@@ -38,12 +40,15 @@ ElementType InputType(const Problem& problem, size_t input) {
 ElementType OutputType(const Problem& problem) {
   if (const auto* p = std::get_if<ElementwiseProblem>(&problem)) return p->result_type;
   const auto* p = std::get_if<MovementProblem>(&problem);
-  return p == nullptr ? ElementType::kFloat : p->type;
+  return p == nullptr ? ElementType::kFloat : p->cast_to.value_or(p->type);
 }
 
 bool IsOfFloats(const Problem& problem) {
   const auto* p = std::get_if<ElementwiseProblem>(&problem);
-  if (p == nullptr) return OutputType(problem) == ElementType::kFloat;
+  if (p == nullptr) {
+    return InputType(problem, 0) == ElementType::kFloat &&
+           OutputType(problem) == ElementType::kFloat;
+  }
   const Result<Expression> expression = Expression::Of(*p);
   return p->input_types.empty() && expression.ok() && expression.value().is_of_floats();
 }

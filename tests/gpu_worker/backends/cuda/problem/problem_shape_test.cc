@@ -75,6 +75,13 @@ TEST(ProblemShapeTest, RefusesHostileProblems) {
                       .sizes = {0},
                       .value = 0.5,
                       .type = ElementType::kInt32},
+      MovementProblem{.kind = MovementProblem::Kind::kTranspose,
+                      .inputs = {{4}},
+                      .permutation = {0},
+                      .type = ElementType::kInt32,
+                      .cast_to = ElementType::kFloat},
+      MovementProblem{
+          .inputs = {{4}}, .type = ElementType::kFloat32, .cast_to = ElementType::kFloat},
       // A type too few, and a result that is not what the expression gives.
       ElementwiseProblem{
           "equal(x0,x1)", {4}, {{4}, {4}}, {ElementType::kInt64}, ElementType::kBool},
@@ -192,6 +199,13 @@ TEST(ProblemShapeTest, CountsBytesOfEachType) {
   EXPECT_EQ(BytesOf(ShapeOf(gather).value(), gather, Precision::kStrict), 12 + 12 + 4 * 8);
   EXPECT_EQ(InputType(gather, 0), ElementType::kBool);
   EXPECT_EQ(InputType(gather, 1), ElementType::kInt64);
+  const MovementProblem cast{.kind = MovementProblem::Kind::kTranspose,
+                             .inputs = {{9, 3}},
+                             .permutation = {1, 0},
+                             .type = ElementType::kFloat32,
+                             .cast_to = ElementType::kFloat};
+  EXPECT_EQ(BytesOf(ShapeOf(cast).value(), cast, Precision::kBf16), 27 * (4 + 2));
+  EXPECT_FALSE(IsOfFloats(cast));
 }
 
 TEST(HostOperandsTest, IntegersAndBoolsRoundTrip) {

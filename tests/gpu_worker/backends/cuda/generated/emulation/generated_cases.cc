@@ -157,6 +157,20 @@ void AddMovement(std::vector<GeneratedCase>* cases) {
   transpose({5, 1, 6, 4}, {3, 2, 1, 0});
   transpose({4, 3, 35}, {2, 0, 1});
   transpose({3, 4}, {0, 1});
+  for (const auto& [from, to] :
+       {std::pair(Type::kFloat32, Type::kFloat), {Type::kFloat, Type::kFloat32}}) {
+    const auto cast = [&, from = from, to = to](std::vector<int64_t> shape,
+                                                std::vector<int64_t> permutation) {
+      cases->push_back({"cast", MovementProblem{.kind = Move::kTranspose,
+                                                .inputs = {shape},
+                                                .permutation = permutation,
+                                                .type = from,
+                                                .cast_to = to}});
+    };
+    cast({1, 37, 40}, {0, 2, 1});
+    cast({240}, {0});
+    cast({7, 11}, {0, 1});
+  }
   cases->push_back({"concat", MovementProblem{.kind = Move::kConcat,
                                               .inputs = {{2, 8, 3, 5}, {2, 4, 3, 5}, {2, 1, 3, 5}},
                                               .axis = 1}});
