@@ -1,11 +1,14 @@
 #include "optimizer/cost/admissions.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 namespace plait {
 namespace {
+
+// An error as large as the largest value is no rounding: something became infinite, or nothing is
+// left. No price would be right for it.
+constexpr double kLosableErrorMax = 1;
 
 // Of a kernel at its layer.
 Fingerprint KeyOf(const Fingerprint& layer, const Kernel& kernel) {
@@ -51,7 +54,8 @@ Admission Admissions::Of(const Graph& graph, const Kernel& kernel) const {
   const LayerError* error = Find(graph, kernel);
   if (error == nullptr) return unknown_;
   if (IsAdmitted(*error)) return Admission::kAdmitted;
-  if (!AdmitsLosses() || !std::isfinite(error->error)) return Admission::kRefused;
+  // Written so that NaN is refused.
+  if (!AdmitsLosses() || !(error->error < kLosableErrorMax)) return Admission::kRefused;
   const bool is_out_of_reach =
       confined_to_ != nullptr && !confined_to_->contains(LayerOf(graph, kernel));
   return is_out_of_reach ? Admission::kRefused : Admission::kAdmitted;

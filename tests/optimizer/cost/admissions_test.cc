@@ -1,5 +1,6 @@
 #include "optimizer/cost/admissions.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -54,6 +55,20 @@ TEST(AdmissionsTest, RefuseALargeError) {
   Admissions admissions;
   admissions.Add(graph, KernelAt(1), kLarge);
   EXPECT_EQ(admissions.Of(graph, KernelAt(1)), Admission::kRefused);
+}
+
+// One result that became infinite must not cost the layers beside it what they may lose.
+TEST(AdmissionsTest, RefuseWhatLosesAllAtAnyPrice) {
+  const Graph graph = ProductGraph(kMatMul, "2,8", 1);
+  for (const auto& [error, admission] : {std::pair(1e-3, Admission::kAdmitted),
+                                         {1.0, Admission::kRefused},
+                                         {1e30, Admission::kRefused},
+                                         {std::nan(""), Admission::kRefused}}) {
+    Admissions admissions;
+    admissions.SetPrice(0);
+    admissions.Add(graph, KernelAt(1), {.error = error});
+    EXPECT_EQ(admissions.Of(graph, KernelAt(1)), admission) << error;
+  }
 }
 
 TEST(AdmissionsTest, MayTakeUnknownForRefused) {
