@@ -15,8 +15,11 @@ namespace plait {
 namespace {
 
 constexpr absl::string_view kPrefix = "model:";
-// How the variants of kernels begin that may round what they multiply to TF32.
+// How the variants of kernels begin that may round what they multiply to TF32, and of those whose
+// operands lie in 16 bits.
 constexpr absl::string_view kTf32Forms = "tf32/";
+constexpr absl::string_view kFp16Forms = "fp16/";
+constexpr absl::string_view kBf16Forms = "bf16/";
 // Of its rates that a kernel is said to reach on the back of an envelope.
 constexpr double kEnvelopeShare = 0.6;
 
@@ -36,6 +39,20 @@ double ShareOf(const DescribedDevice& device, BlockKind kind) {
       return device.element_share;
   }
   return device.element_share;
+}
+
+// 0: the rate is unknown, and then that of fp32.
+DescribedDevice AtRate(double flops_per_us, DescribedDevice device) {
+  if (flops_per_us == 0) return device;
+  device.element_share *= device.flops_per_us / flops_per_us;
+  device.flops_per_us = flops_per_us;
+  return device;
+}
+
+DescribedDevice AtRateOf(absl::string_view form, const DescribedDevice& device) {
+  if (absl::StartsWith(form, kTf32Forms)) return InTf32(device);
+  const bool is_half = absl::StartsWith(form, kFp16Forms) || absl::StartsWith(form, kBf16Forms);
+  return is_half ? In16Bits(device) : device;
 }
 
 Profile ProfileOf(double latency_us, const KernelWork& work) {
@@ -121,25 +138,23 @@ DeviceDescription DescriptionOf(const DescribedDevice& device) {
   return description;
 }
 
-DescribedDevice InTf32(DescribedDevice device) {
-  if (device.tf32_flops_per_us == 0) return device;
-  device.element_share *= device.flops_per_us / device.tf32_flops_per_us;
-  device.flops_per_us = device.tf32_flops_per_us;
-  return device;
+DescribedDevice InTf32(DescribedDevice device) { return AtRate(device.tf32_flops_per_us, device); }
+
+DescribedDevice In16Bits(DescribedDevice device) {
+  return AtRate(device.half_flops_per_us, device);
 }
 
 Profile DescribedProfiler::Predict(const LoneKernel& lone) const {
   const std::optional<KernelBlocks> blocks =
       BlocksOf(lone, device_.multiprocessors, device_.multiprocessor);
   if (!blocks.has_value()) return {};
-  const KernelWork work = WorkOfKernel(lone.graph);
+  const KernelWork work = WorkOfKernel(lone);
   if (blocks->blocks == 0) {
     Profile nothing = ProfileOf(0, {});
     nothing.compute_share = 0;
     return nothing;
   }
-  const bool is_tf32 = absl::StartsWith(lone.kernel.variant, kTf32Forms);
-  const DescribedDevice device = is_tf32 ? InTf32(device_) : device_;
+  const DescribedDevice device = AtRateOf(lone.kernel.variant, device_);
   return detail_ == PredictionDetail::kEnvelope ? OnEnvelope(device, work)
                                                 : ProfileInBlocks(device, work, *blocks);
 }

@@ -28,6 +28,7 @@ struct DescribedDevice {
   Multiprocessor multiprocessor;  // what each of them has
   double flops_per_us = 0;        // a multiply-add counts as two
   double tf32_flops_per_us = 0;   // of tensor cores; 0: unknown, and then that of fp32
+  double half_flops_per_us = 0;   // the same of numbers of 16 bits, with sums in fp32
   double bytes_per_us = 0;        // of memory, as a copy of it reaches
   double l2_bytes_per_us = 0;     // of the second cache
   double multiprocessor_bytes_per_us =
@@ -51,8 +52,10 @@ struct DescribedDevice {
 #include "optimizer/cost/described_devices.def"
 #undef PLAIT_DESCRIBED_DEVICE
 
-// The device at the rate of TF32 where it multiplies tiles; what computes element by element stays.
+// The device at the rate of TF32, or of 16 bits, where it multiplies tiles; what computes element
+// by element stays.
 DescribedDevice InTf32(DescribedDevice device);
+DescribedDevice In16Bits(DescribedDevice device);
 
 // In the order of described_devices.def.
 absl::Span<const DescribedDevice* const> DescribedDevices();
@@ -84,7 +87,8 @@ enum class PredictionDetail {
 // if it multiplies tiles, and the longest of three: its rounds of multiply-adds, by blocks whose
 // tiles may stick out of the result; its weights, and values beyond half of the second cache, from
 // memory; its other values from that cache. Few blocks read no more than their multiprocessors can.
-// Forms in TF32 ("tf32/auto") multiply tiles at that rate.
+// Forms in TF32 ("tf32/auto") and in 16 bits ("fp16/auto", "bf16/auto") multiply tiles at those
+// rates, and what lies in 16 bits takes half of the bytes.
 // (S. Williams et al., Roofline, CACM 2009; tiles and rounds as in NVIDIA's Matrix Multiplication
 // Background User's Guide.) Thread-safe.
 class DescribedProfiler : public Profiler {

@@ -32,7 +32,7 @@ Roofline RooflineOf(const DeviceDescription& device, int width) {
 }  // namespace
 
 Profile PredictedProfiler::Predict(const LoneKernel& lone) const {
-  const KernelWork work = WorkOfKernel(lone.graph);
+  const KernelWork work = WorkOfKernel(lone);
   const int width = lone.kernel.width;
   const double share = catalog_.ExpectedShare(lone.kernel);
   Profile profile;

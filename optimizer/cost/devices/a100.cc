@@ -13,6 +13,8 @@ const DescribedDevice kA100Device = {
     .flops_per_us = 19.5e6,
     // Data sheet: 156 TFLOPS in TF32 without sparsity.
     .tf32_flops_per_us = 156e6,
+    // Data sheet: 312 TFLOPS in fp16 and bf16.
+    .half_flops_per_us = 312e6,
     // Data sheet: 2.04 TB/s of HBM2e; copies reach nine tenths of it.
     .bytes_per_us = 1.8e6,
     // Ampere architecture white paper: 5120 bytes a cycle, of which some two thirds are reached.

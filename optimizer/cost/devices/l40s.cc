@@ -13,6 +13,8 @@ const DescribedDevice kL40sDevice = {
     .flops_per_us = 70e6,
     // Data sheet: 183 TFLOPS in TF32 without sparsity, of which 140 are left likewise.
     .tf32_flops_per_us = 140e6,
+    // Data sheet: 362 TFLOPS in fp16 and bf16, of which 280 are left likewise.
+    .half_flops_per_us = 280e6,
     // Data sheet: 864 GB/s of GDDR6; copies reach nine tenths of it.
     .bytes_per_us = 0.78e6,
     // Published measurements of the second cache of AD102: about 5 TB/s.

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "optimizer/cost/kernel_work.h"
+#include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
 namespace {
@@ -74,6 +76,36 @@ TEST(DescribedDeviceTest, FormsInTf32MultiplyTilesAtItsRate) {
   EXPECT_EQ(latency_us("strict/auto"), strict_us);
   EXPECT_DOUBLE_EQ(latency_us("tf32/auto"), 2.5 + (strict_us - 2.5) / 4);
   EXPECT_EQ(latency_us("tf32/cublaslt/algo1"), latency_us("tf32/auto"));
+}
+
+TEST(DescribedDeviceTest, FormsOf16BitsMultiplyTilesAtTheirRate) {
+  DescribedDevice device = kTen;
+  const auto latency_us = [&](const std::string& variant) {
+    return Predict(device, "matmul", Product(640), PredictionDetail::kBlocks, variant)
+        .latency_us_median;
+  };
+  const double strict_us = latency_us("strict/auto");
+  EXPECT_EQ(latency_us("fp16/auto"), strict_us) << "the rate is not known";
+  device.tf32_flops_per_us = 4 * device.flops_per_us;
+  device.half_flops_per_us = 8 * device.flops_per_us;
+  EXPECT_DOUBLE_EQ(latency_us("fp16/auto"), 2.5 + (strict_us - 2.5) / 8);
+  EXPECT_EQ(latency_us("bf16/auto"), latency_us("fp16/auto"));
+  EXPECT_DOUBLE_EQ(latency_us("tf32/auto"), 2.5 + (strict_us - 2.5) / 4);
+}
+
+// A product reads, multiplies by and writes halves; a cast has halves on one side.
+TEST(DescribedDeviceTest, WhatLiesIn16BitsTakesHalfOfTheBytes) {
+  const auto work_of = [](const std::string& text, Format input, Format output) {
+    return WorkOfKernel(
+        {*ParseTypedGraph(text), {.input_formats = {input}, .output_formats = {output}}, true});
+  };
+  const KernelWork whole = work_of(Product(64), Format::kPlain, Format::kPlain);
+  const KernelWork half = work_of(Product(64), Format::kBf16, Format::kBf16);
+  EXPECT_EQ(half.flops, whole.flops);
+  EXPECT_EQ(2 * half.weight_bytes, whole.weight_bytes);
+  EXPECT_EQ(2 * half.value_bytes, whole.value_bytes);
+  const std::string tensor = "graph {\n  input %x: float32[64,64]\n  output %x\n}";
+  EXPECT_EQ(work_of(tensor, Format::kPlain, Format::kF16).value_bytes, 6 * 64 * 64);
 }
 
 TEST(DescribedDeviceTest, ManyTilesAreLarge) {
