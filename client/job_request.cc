@@ -42,7 +42,8 @@ void AddJobOptions(std::vector<OptionSpec>* options) {
       {"--seed", OptionKind::kInteger, "N", "of everything random; default 0"},
       {"--precision", OptionKind::kText, "FORMAT", precision},
       {"--max-rel-error", OptionKind::kNumber, "X",
-       "how far outputs may be off; alone: precision auto; default of tf32: 0.001, of bf16: 0.05"},
+       "how far outputs may be off; alone: precision auto; default of tf32: 0.001, fp16: 0.01, "
+       "bf16: 0.05"},
       {"--accept-inconclusive", OptionKind::kSwitch, "",
        "return the fastest plan even if comparing outputs proves little"},
       kShapeOption,

@@ -15,6 +15,9 @@ struct CatalogOptions {
   bool digits = true;  // kernels that write numbers in digits of bytes
   bool bf16 = true;    // kernels that multiply numbers in bf16
   bool tf32 = true;    // kernels that may round what they multiply to TF32
+  // Kernels between which values lie in 16 bits (Format::kF16, Format::kBf16).
+  bool fp16_values = true;
+  bool bf16_values = true;
 };
 
 // What a backend can run as one kernel. Pure description: no device is needed to ask. One
@@ -42,7 +45,7 @@ class KernelCatalog {
   // Whether the kernel computes in other numbers than its operators' type on the way, so that its
   // error depends on weights and inputs. Such a kernel runs a layer only when its error there was
   // measured and is no larger than that of fp32 (IsAdmitted in optimizer/cost/layer_error.h). Its
-  // first node is a Conv, MatMul or Gemm whose second input is a constant.
+  // first node is a layer of which that can be done (HasMeasurableLayer).
   virtual bool NeedsAdmission(const Kernel& /*kernel*/) const { return false; }
 
   // The variant that was offered, of a kernel whose variant a device has completed with what it
@@ -68,7 +71,7 @@ class KernelCatalog {
     return kernel.width < threads;
   }
 
-  // Whether there are kernels that multiply numbers in this precision, "bf16" or "tf32".
+  // Whether there are kernels that multiply numbers in this precision, "tf32", "fp16" or "bf16".
   virtual bool HasPrecision(absl::string_view /*precision*/) const { return false; }
 
   // Whether the kernel reads, or writes, images in channels-last whose pixels lie further apart

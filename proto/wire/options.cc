@@ -32,9 +32,10 @@ constexpr absl::string_view kSchedulePolicies[] = {
 #undef PLAIT_POLICY
 };
 // A name stands here once kernels keep to it.
-constexpr absl::string_view kPrecisions[] = {"strict", "auto", "tf32", "bf16"};
+constexpr absl::string_view kPrecisions[] = {"strict", "auto", "tf32", "fp16", "bf16"};
 // A few times what whole networks lose by single products, of their largest output.
 constexpr double kTf32RelErrorMax = 1e-3;
+constexpr double kFp16RelErrorMax = 1e-2;
 constexpr double kBf16RelErrorMax = 5e-2;
 
 // More than there are.
@@ -212,6 +213,7 @@ absl::StatusOr<v1::OptimizeOptions> CheckedOptions(const v1::OptimizeOptions& op
   }
   if (checked.max_rel_error() == 0) {
     if (checked.precision() == "tf32") checked.set_max_rel_error(kTf32RelErrorMax);
+    if (checked.precision() == "fp16") checked.set_max_rel_error(kFp16RelErrorMax);
     if (checked.precision() == "bf16") checked.set_max_rel_error(kBf16RelErrorMax);
   }
   if (checked.body().empty()) checked.set_body(std::string(DefaultBody(checked)));

@@ -8,7 +8,7 @@ namespace {
 
 // Precisions that name the numbers to compute in, beside fp32.
 bool NamesNumbers(absl::string_view precision) {
-  return precision == "bf16" || precision == "tf32";
+  return precision == "tf32" || precision == "fp16" || precision == "bf16";
 }
 
 // What a processor would need for them; nothing is known of what other devices need.
@@ -24,7 +24,9 @@ absl::StatusOr<std::unique_ptr<KernelCatalog>> JobCatalog(const v1::OptimizeOpti
   const bool has_all = !NamesNumbers(options.precision());
   return CatalogFor(device, {.digits = has_all,
                              .bf16 = has_all || options.precision() == "bf16",
-                             .tf32 = has_all || options.precision() == "tf32"});
+                             .tf32 = has_all || options.precision() == "tf32",
+                             .fp16_values = options.precision() == "fp16",
+                             .bf16_values = options.precision() == "bf16"});
 }
 
 std::vector<std::string> PrecisionWarnings(const v1::OptimizeOptions& options,

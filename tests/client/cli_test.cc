@@ -87,13 +87,14 @@ TEST(CliTest, RefusesAWishAndItsOpposite) {
 // What help texts offer and what is accepted come from the same lists.
 TEST(CliTest, OffersNoPrecisionOrDeviceThatIsNotThere) {
   const std::string help = RunWords({"optimize", "--help"}).out;
-  for (const char* name : {"cuda", "model:", "fp16", "int8"}) {
+  for (const char* name : {"cuda", "model:", "fp8", "int8"}) {
     EXPECT_THAT(help, testing::Not(testing::HasSubstr(name)));
   }
-  EXPECT_THAT(help, testing::HasSubstr("strict, auto, tf32 or bf16; default strict"));
-  EXPECT_EQ(RunWords({"optimize", "model.onnx", "--precision", "fp16"}).err,
-            "plait: optimize : options.precision: must be one of strict, auto, tf32, bf16, is "
-            "\"fp16\"\n");
+  EXPECT_THAT(help, testing::HasSubstr("strict, auto, tf32, fp16 or bf16; default strict"));
+  EXPECT_EQ(
+      RunWords({"optimize", "model.onnx", "--precision", "fp8"}).err,
+      "plait: optimize : options.precision: must be one of strict, auto, tf32, fp16, bf16, is "
+      "\"fp8\"\n");
 }
 
 TEST(CliTest, PrintsTheVersionAsJson) {

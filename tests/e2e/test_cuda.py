@@ -154,6 +154,10 @@ def plan_text(optimized):
     return text
 
 
+def value_formats(optimized):
+    return re.findall(r"value tensor=\d+ format=(\w+)", plan_text(optimized))
+
+
 def products_model():
     """Products that take longer to compute than to read."""
     random = np.random.default_rng(4)
@@ -220,17 +224,71 @@ def test_models_in_tf32(cli, server, folder, model_file, name):
 
 
 @pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
-def test_bf16_is_fp32_on_a_gpu(cli, server, folder, model_file):
-    optimized = folder / "out.onnx"
-    report = cli.run("optimize", model_file("tiny_resnet"), "-o", optimized, "--device", "cuda:0",
-                     "--budget", "60s", "--precision", "bf16", *server, "--json").expect(0).json
-    (warning,) = (warning for warning in report["warnings"] if "bf16" in warning)
-    assert warning.startswith("device cuda:0 has no kernels in bf16") and "AMX" not in warning
-    # Nor in TF32, in which a bound of 0.05 would let nearly all products run.
-    assert '"tf32/' not in plan_text(optimized)
+@pytest.mark.parametrize(("precision", "bound"), [("fp16", 1e-2), ("bf16", 5e-2)])
+def test_values_lie_in_16_bits_where_it_is_allowed(cli, server, folder, precision, bound):
+    model, optimized = folder / "products.onnx", folder / "out.onnx"
+    model.write_bytes(products_model())
+    report, forms = optimize_within(cli, server, model, optimized, "--precision", precision)
+    assert report["optimized"]["precision"] == precision and report["warnings"] == []
+    assert forms.count(precision) == 3 and "tf32" not in forms
+    assert 1e-4 < report["equivalence"]["max_rel_error"] <= bound
+    # The image, what one convolution writes and the next one reads, and what that one writes.
+    name = {"fp16": "f16", "bf16": "bf16"}[precision]
+    formats = value_formats(optimized)
+    assert formats.count(f"{name}_channels_last") >= 3 and formats.count(name) >= 2
+    again = folder / "again.onnx"
+    cli.run("replay", report["id"], "-o", again, *server).expect(0)
+    assert again.read_bytes() == optimized.read_bytes()
+    ran, (output,) = outputs_of(cli, folder, optimized, "cuda:0")
+    assert ran["plan"]["grade"] == "exact"
+    _, (wanted,) = outputs_of(cli, folder, model, "reference")
+    assert 1e-4 < np.abs(output - wanted).max() / np.abs(wanted).max() <= bound
+    assert_replays(model, optimized, extensions=3, rel_error_max=bound)
+    # Where no layer may lose so much, all of them stay in strict fp32.
+    report, forms = optimize_within(cli, server, model, optimized, "--precision", precision,
+                                    "--max-rel-error", "1e-5")
+    assert report["equivalence"]["max_rel_error"] <= 1e-5 and precision not in forms
+    assert set(value_formats(optimized)) <= {"plain", "channels_last"}
 
 
-def assert_replays(model, optimized, extensions):
+def overflowing_model():
+    """Two products, the second of which gives numbers beyond 65504."""
+    random = np.random.default_rng(5)
+    weights = [numpy_helper.from_array(random.normal(0, deviation, [256, 256]).astype(np.float32),
+                                       name) for name, deviation in (("a", 0.05), ("b", 5e3))]
+    nodes = [helper.make_node("MatMul", ["x", "a"], ["y"]), helper.make_node("Tanh", ["y"], ["t"]),
+             helper.make_node("MatMul", ["t", "b"], ["z"])]
+    graph = helper.make_graph(
+        nodes, "overflow", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [64, 256])],
+        [helper.make_tensor_value_info("z", TensorProto.FLOAT, [64, 256])], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model.SerializeToString(deterministic=True)
+
+
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+@pytest.mark.parametrize(("precision", "products"), [("fp16", 1), ("bf16", 2)])
+def test_what_is_too_large_for_16_bits_stays_in_fp32(cli, server, folder, precision, products):
+    model, optimized = folder / "overflow.onnx", folder / "out.onnx"
+    model.write_bytes(overflowing_model())
+    report, forms = optimize_within(cli, server, model, optimized, "--precision", precision)
+    assert report["optimized"]["precision"] == precision
+    assert forms.count(precision) == products
+
+
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+@pytest.mark.parametrize(("precision", "bound"), [("fp16", 1e-2), ("bf16", 5e-2)])
+def test_models_in_16_bits(cli, server, folder, model_file, precision, bound):
+    model, optimized = model_file("tiny_resnet"), folder / "out.onnx"
+    report, forms = optimize_within(cli, server, model, optimized, "--precision", precision)
+    assert report["optimized"]["precision"] == precision and precision in forms
+    assert report["equivalence"]["max_rel_error"] <= bound
+    report, forms = optimize_within(cli, server, model, optimized)
+    assert report["optimized"]["precision"] == "strict" and set(forms) == {"strict"}
+    assert set(value_formats(optimized)) <= {"plain", "channels_last"}
+
+
+def assert_replays(model, optimized, extensions, rel_error_max=REL_ERROR_MAX):
     """In random orders, of which each is proved to have no race, the plan gives the same bits."""
     done = subprocess.run([programs.program("replay_plan"), model, "--extensions", str(extensions),
                            optimized], capture_output=True, text=True,
@@ -238,7 +296,7 @@ def assert_replays(model, optimized, extensions):
     assert done.returncode == 0, done.stderr
     replay = json.loads(done.stdout)
     assert replay["extensions"] == extensions and replay["extensions_that_differ"] == 0
-    assert replay["violations"] == [] and replay["max_rel_error"] <= REL_ERROR_MAX
+    assert replay["violations"] == [] and replay["max_rel_error"] <= rel_error_max
     assert replay["launches"] == replay["graphs"] >= 1
     assert replay["allocations"] == replay["frees"] == 0
     return replay

@@ -7,6 +7,8 @@ import pathlib
 import signal
 import time
 
+import pytest
+
 import runtime_models as models
 
 
@@ -158,13 +160,14 @@ def test_bf16_is_computed_in_or_said_to_be_fp32(runtime, server):
             "openvino": "INFERENCE_PRECISION_HINT=bf16"}[runtime] in measured.options
 
 
-def test_tf32_is_said_to_be_fp32(runtime, server):
+@pytest.mark.parametrize("precision", ["tf32", "fp16"])
+def test_what_gpus_have_is_said_to_be_fp32(runtime, server, precision):
     server.start_worker(runtime)
     task = models.task(server, [models.product()])
-    task.measure_models.precision = "tf32"
+    task.measure_models.precision = precision
     measured = server.ask(task).measure_models
     assert not measured.models[0].error
-    assert "computes in fp32, as it has no tf32" in measured.options
+    assert f"computes in fp32, as it has no {precision}" in measured.options
 
 
 def test_a_blob_that_is_not_sent_fails_the_task(runtime, server):

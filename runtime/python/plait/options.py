@@ -21,10 +21,10 @@ class JobOptions(TypedDict, total=False):
         one of autograph's ablations, "autograph_no_dp", "autograph_no_partition",
         "autograph_no_path"; or "plait_generated", with generated rules.
     schedule: How kernels are placed on streams.
-    precision: The accuracy to keep: "strict", or within max_rel_error "auto", or "tf32" or
-        "bf16", which compute in fp32 and these numbers only.
+    precision: The accuracy to keep: "strict", or within max_rel_error "auto", or "tf32", "fp16"
+        or "bf16", which compute in fp32 and these numbers only.
     max_rel_error: The largest relative error of an output; alone it means precision "auto". Of
-        "tf32": 0.001; of "bf16": 0.05.
+        "tf32": 0.001; of "fp16": 0.01; of "bf16": 0.05.
     accept_inconclusive: Return the fastest plan also where comparing outputs proves little.
     body: The file's graph for other runtimes: "auto", "original", "portable" or "searched".
     shapes: The shapes of inputs with symbolic dimensions.

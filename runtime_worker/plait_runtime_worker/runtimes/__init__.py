@@ -60,6 +60,6 @@ def options(name, threads, precision):
     driven = module(name)
     computes_in = driven.PRECISIONS[precision]
     words = [f"{key}={value}" for key, value in driven.settings(threads, precision).items()]
-    if precision in ("tf32", "bf16") and computes_in != precision:
+    if precision in ("tf32", "fp16", "bf16") and computes_in != precision:
         words.append(f"computes in fp32, as it has no {precision} on processors")
     return ", ".join(words)

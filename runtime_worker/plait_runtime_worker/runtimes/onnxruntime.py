@@ -5,7 +5,7 @@ MODULES = ("onnxruntime",)
 TITLE = "ONNX Runtime"
 
 # It has no other arithmetic on processors.
-PRECISIONS = {"strict": "f32", "auto": "f32", "tf32": "f32", "bf16": "f32"}
+PRECISIONS = {"strict": "f32", "auto": "f32", "tf32": "f32", "fp16": "f32", "bf16": "f32"}
 
 
 def settings(threads, precision):

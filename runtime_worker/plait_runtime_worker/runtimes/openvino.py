@@ -7,7 +7,7 @@ TITLE = "OpenVINO"
 # Where a processor has bf16 units OpenVINO computes in bf16 unless it is told otherwise. What it
 # loses then is more than most jobs allow, and it cannot be told how much that is: only a job that
 # asks for bf16 gets it.
-PRECISIONS = {"strict": "f32", "auto": "f32", "tf32": "f32", "bf16": "bf16"}
+PRECISIONS = {"strict": "f32", "auto": "f32", "tf32": "f32", "fp16": "f32", "bf16": "bf16"}
 
 
 def settings(threads, precision):

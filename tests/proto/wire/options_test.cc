@@ -93,26 +93,30 @@ TEST(WireOptionsTest, RefusesAnOptionThatItDoesNotKnow) {
 // A precision that no kernel has would be accepted and do nothing.
 TEST(WireOptionsTest, RefusesPrecisionsWithoutKernels) {
   v1::OptimizeOptions options;
-  for (const char* precision : {"TF32", "fp16", "int8", "BF16", "bf16 ", "bf16,auto", "bfloat16"}) {
+  for (const char* precision : {"TF32", "fp8", "int8", "BF16", "bf16 ", "bf16,auto", "bfloat16"}) {
     options.set_precision(precision);
-    EXPECT_EQ(CheckedOptions(options).status().message(),
-              absl::StrCat("options.precision: must be one of strict, auto, tf32, bf16, is \"",
-                           precision, "\""));
+    EXPECT_EQ(
+        CheckedOptions(options).status().message(),
+        absl::StrCat("options.precision: must be one of strict, auto, tf32, fp16, bf16, is \"",
+                     precision, "\""));
   }
   options.set_precision("bf16\n" + std::string(1000, 'x'));
-  EXPECT_EQ(CheckedOptions(options).status().message(),
-            absl::StrCat("options.precision: must be one of strict, auto, tf32, bf16, is \"bf16\\n",
-                         std::string(75, 'x'), "\""));
+  EXPECT_EQ(
+      CheckedOptions(options).status().message(),
+      absl::StrCat("options.precision: must be one of strict, auto, tf32, fp16, bf16, is \"bf16\\n",
+                   std::string(75, 'x'), "\""));
 }
 
-TEST(WireOptionsTest, Tf32SaysHowMuchMayBeLost) {
-  v1::OptimizeOptions options;
-  options.set_precision("tf32");
-  const v1::OptimizeOptions checked = *CheckedOptions(options);
-  EXPECT_EQ(checked.precision(), "tf32");
-  EXPECT_EQ(checked.max_rel_error(), 1e-3);
-  options.set_max_rel_error(1e-2);
-  EXPECT_EQ(CheckedOptions(options)->max_rel_error(), 1e-2);
+TEST(WireOptionsTest, PrecisionsOfGpusSayHowMuchMayBeLost) {
+  for (const auto& [precision, bound] : {std::pair("tf32", 1e-3), {"fp16", 1e-2}}) {
+    v1::OptimizeOptions options;
+    options.set_precision(precision);
+    const v1::OptimizeOptions checked = *CheckedOptions(options);
+    EXPECT_EQ(checked.precision(), precision);
+    EXPECT_EQ(checked.max_rel_error(), bound);
+    options.set_max_rel_error(3e-3);
+    EXPECT_EQ(CheckedOptions(options)->max_rel_error(), 3e-3);
+  }
 }
 
 TEST(WireOptionsTest, Bf16SaysHowMuchMayBeLost) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait {
@@ -90,25 +91,37 @@ TEST(JobCatalogTest, Tf32HasNeitherDigitsNorBf16) {
 
 TEST(JobCatalogTest, AGpuRoundsToTf32WhereItIsNotAskedForOthers) {
   const Kernel product = {.family = "matmul", .variant = "strict/auto", .nodes = {0}};
-  for (const auto& [precision, rounds] :
-       {std::pair("strict", true), {"auto", true}, {"tf32", true}, {"bf16", false}}) {
+  for (const auto& [precision, rounds] : {std::pair("strict", true),
+                                          {"auto", true},
+                                          {"tf32", true},
+                                          {"fp16", false},
+                                          {"bf16", false}}) {
     auto catalog = JobCatalog(OptionsOf(precision), Gpu());
     ASSERT_TRUE(catalog.ok()) << catalog.status();
     EXPECT_EQ((*catalog)->LessExact(product).has_value(), rounds) << precision;
   }
 }
 
-TEST(JobCatalogTest, SaysWhereAPrecisionIsFp32OnAGpu) {
-  for (const auto& [precision, warnings] :
-       {std::pair("tf32", 0u), {"auto", 0u}, {"strict", 0u}, {"bf16", 1u}}) {
-    const v1::OptimizeOptions options = OptionsOf(precision);
-    auto catalog = JobCatalog(options, Gpu());
+TEST(JobCatalogTest, AGpuHas16BitsForWhoNamesThem) {
+  const Graph graph = *ParseTypedGraph(R"(graph {
+  input %x: float32[4,8]
+  const %w: float32[8,8] = synthetic 1
+  %y = MatMul(%x, %w)
+  output %y
+})");
+  for (const auto& [precision, form] : {std::pair("strict", "strict/auto"),
+                                        {"auto", "strict/auto"},
+                                        {"tf32", "strict/auto"},
+                                        {"fp16", "fp16/auto"},
+                                        {"bf16", "bf16/auto"}}) {
+    auto catalog = JobCatalog(OptionsOf(precision), Gpu());
     ASSERT_TRUE(catalog.ok()) << catalog.status();
-    const std::vector<std::string> said = PrecisionWarnings(options, Gpu(), **catalog);
-    ASSERT_EQ(said.size(), warnings) << precision;
-    if (warnings == 0) continue;
-    EXPECT_EQ(said[0],
-              "device cuda:0 has no kernels in bf16 (it has sm_90): all layers compute in fp32");
+    std::set<std::string> forms;
+    for (const Kernel& kernel : (*catalog)->KernelsAt(graph, 0, true)) {
+      if (!absl::StrContains(kernel.variant, "narrow")) forms.insert(kernel.variant);
+    }
+    EXPECT_EQ(forms, (std::set<std::string>{"strict/auto", form})) << precision;
+    EXPECT_THAT(PrecisionWarnings(OptionsOf(precision), Gpu(), **catalog), IsEmpty());
   }
 }
 
@@ -123,6 +136,9 @@ TEST(JobCatalogTest, SaysWhereBf16IsFp32) {
   EXPECT_THAT(warnings("bf16", "amx"), IsEmpty());
   EXPECT_THAT(warnings("tf32", "amx"),
               ElementsAre("device cpu has no kernels in tf32, which take a GPU (it has amx): "
+                          "all layers compute in fp32"));
+  EXPECT_THAT(warnings("fp16", "amx"),
+              ElementsAre("device cpu has no kernels in fp16, which take a GPU (it has amx): "
                           "all layers compute in fp32"));
   EXPECT_THAT(warnings("auto", "generic"), IsEmpty());
   EXPECT_THAT(warnings("strict", "generic"), IsEmpty());

@@ -49,6 +49,7 @@ const CudaFamily kConvFamily = {
     .rows = ConvolutionRows,
     .problem = ProblemOfConv,
     .multiplies = true,
+    .has_16_bits = true,
     .takes_parts = true,
 };
 

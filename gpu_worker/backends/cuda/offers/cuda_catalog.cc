@@ -8,7 +8,9 @@
 #include "base/simulated_device.h"
 #include "gpu_worker/backends/cuda/offers/cuda_family.h"
 #include "gpu_worker/backends/cuda/offers/forms.h"
+#include "gpu_worker/backends/cuda/offers/operands.h"
 #include "gpu_worker/backends/groups/move_chains.h"
+#include "optimizer/kernels/format_rules.h"
 
 namespace plait::cuda {
 namespace {
@@ -26,9 +28,34 @@ Kernel KernelOf(absl::string_view family, std::vector<NodeId> nodes, const Forma
           .output_formats = row.outputs};
 }
 
-void AddViews(const Graph& graph, const std::vector<NodeId>& nodes, std::vector<Kernel>* kernels) {
+std::vector<Precision> PrecisionsOf16Bits(const CudaCatalog::Options& options) {
+  std::vector<Precision> precisions;
+  if (options.fp16) precisions.push_back(Precision::kFp16);
+  if (options.bf16) precisions.push_back(Precision::kBf16);
+  return precisions;
+}
+
+void AddViews(const Graph& graph, const std::vector<NodeId>& nodes,
+              const CudaCatalog::Options& options, std::vector<Kernel>* kernels) {
   for (const FormatRow& row : ViewRows(graph, nodes)) {
     kernels->push_back(KernelOf(kViewFamily, nodes, row));
+    if (graph.output_type(nodes.back()).dtype != DataType::kFloat32) continue;
+    for (const Precision precision : PrecisionsOf16Bits(options)) {
+      kernels->push_back(KernelOf(kViewFamily, nodes, StoredIn(precision, row)));
+    }
+  }
+}
+
+// Tensor cores take images in channels-last, the last row: cuDNN would copy others into that.
+void AddKernelsOf16Bits(const Graph& graph, const CudaFamily& family,
+                        const std::vector<NodeId>& nodes, const CudaCatalog::Options& options,
+                        std::vector<Kernel>* kernels) {
+  if (!family.has_16_bits || !HasMeasurableLayer(graph, nodes.front())) return;
+  const FormatRow row = family.rows(graph, nodes).back();
+  for (const Precision precision : PrecisionsOf16Bits(options)) {
+    Kernel kernel = KernelOf(family.name, nodes, StoredIn(precision, row));
+    kernel.variant = std::string(FormOf(precision));
+    if (ProblemOfKernel(graph, kernel).has_value()) kernels->push_back(std::move(kernel));
   }
 }
 
@@ -44,16 +71,17 @@ void AddKernels(const Graph& graph, const CudaFamily& family, const std::vector<
     kernel.variant = std::string(kNarrowForm);
     kernels->push_back(std::move(kernel));
   }
+  AddKernelsOf16Bits(graph, family, nodes, options, kernels);
 }
 
 // Views that move nothing, and what copies nothing, come first.
 std::vector<Kernel> KernelsOfSize(const Graph& graph, NodeId node, bool alone,
                                   const CudaCatalog::Options& options) {
   std::vector<Kernel> kernels;
-  if (alone && IsView(graph, node)) AddViews(graph, {node}, &kernels);
+  if (alone && IsView(graph, node)) AddViews(graph, {node}, options, &kernels);
   if (!alone) {
     for (const std::vector<NodeId>& chain : GrowViews(graph, node)) {
-      AddViews(graph, chain, &kernels);
+      AddViews(graph, chain, options, &kernels);
     }
   }
   if (graph.node(node).op == OpKind::kOpaque) return kernels;
@@ -65,9 +93,10 @@ std::vector<Kernel> KernelsOfSize(const Graph& graph, NodeId node, bool alone,
   return kernels;
 }
 
-// Images in channels-last alone have pixels with gaps between; a chain that moves elements is a
-// transpose of what has none.
+// Images in channels-last alone have pixels with gaps between, and no values in 16 bits; a chain
+// that moves elements is a transpose of what has none.
 bool TakesParts(const Kernel& kernel) {
+  if (IsOf16Bits(PrecisionOfForm(kernel.variant).value_or(Precision::kStrict))) return false;
   const CudaFamily* const family = FindCudaFamily(kernel.family);
   const auto is_image = [](Format format) { return format == Format::kChannelsLast; };
   return family != nullptr && family->takes_parts &&
@@ -104,13 +133,13 @@ Kernel CudaCatalog::Reorder(const TensorType& /*type*/, Format from, Format to) 
 }
 
 bool CudaCatalog::NeedsAdmission(const Kernel& kernel) const {
-  return PrecisionOfForm(kernel.variant) == Precision::kTf32;
+  return PrecisionOfForm(kernel.variant).value_or(Precision::kStrict) != Precision::kStrict;
 }
 
 std::string CudaCatalog::OfferedVariant(const Kernel& kernel) const {
   if (ImplementationOfForm(kernel.variant).empty()) return kernel.variant;
   if (kernel.nodes.empty()) return Reorder({}, Format::kPlain, Format::kPlain).variant;
-  return std::string(NeedsAdmission(kernel) ? kTf32Form : kStrictForm);
+  return std::string(FormOf(PrecisionOfForm(kernel.variant).value_or(Precision::kStrict)));
 }
 
 std::optional<std::string> CudaCatalog::MoreExact(const Kernel& kernel) const {
@@ -128,7 +157,8 @@ std::optional<std::string> CudaCatalog::LessExact(const Kernel& kernel) const {
 }
 
 bool CudaCatalog::HasPrecision(absl::string_view precision) const {
-  return precision == "tf32" && options_.tf32;
+  return (precision == "tf32" && options_.tf32) || (precision == "fp16" && options_.fp16) ||
+         (precision == "bf16" && options_.bf16);
 }
 
 bool CudaCatalog::LeavesRoom(const Kernel& kernel, int threads) const {
@@ -149,8 +179,11 @@ namespace plait {
 std::unique_ptr<KernelCatalog> NewCudaCatalog(const DeviceDescription& device,
                                               const CatalogOptions& options) {
   // The simulated device has no times, by which a kernel that leaves room could be chosen.
-  return std::make_unique<cuda::CudaCatalog>(cuda::CudaCatalog::Options{
-      .tf32 = options.tf32, .narrow = !IsSimulatedFingerprint(device.fingerprint)});
+  return std::make_unique<cuda::CudaCatalog>(
+      cuda::CudaCatalog::Options{.tf32 = options.tf32,
+                                 .narrow = !IsSimulatedFingerprint(device.fingerprint),
+                                 .fp16 = options.fp16_values,
+                                 .bf16 = options.bf16_values});
 }
 
 }  // namespace plait

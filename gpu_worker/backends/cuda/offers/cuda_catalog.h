@@ -5,9 +5,9 @@
 namespace plait::cuda {
 
 // The kernels of a GPU: at a node first those of that node alone, then the fused ones, each in
-// every row of formats, in strict fp32 (forms.h). What is offered has a problem (ProblemOfKernel),
-// moves nothing, or, where no other kernel runs a node, is of kHostFamily. All have width 1.
-// Thread-safe.
+// every row of formats, in strict fp32 and in the 16 bits that are asked for (forms.h). What is
+// offered has a problem (ProblemOfKernel), moves nothing, or, where no other kernel runs a node, is
+// of kHostFamily. All have width 1. Thread-safe.
 class CudaCatalog : public KernelCatalog {
  public:
   struct Options {
@@ -16,6 +16,9 @@ class CudaCatalog : public KernelCatalog {
     // Products have a form that leaves room for others, for devices that can tell what candidates
     // take and how long.
     bool narrow = false;
+    // Products whose errors can be measured have forms in 16 bits, and views move such values.
+    bool fp16 = false;
+    bool bf16 = false;
   };
   explicit CudaCatalog(Options options) : options_(options) {}
 

@@ -43,6 +43,7 @@ struct CudaFamily {
                                           const plait::Kernel& kernel) = nullptr;
 
   bool multiplies = false;   // has a form in which tensor cores may round inputs to TF32
+  bool has_16_bits = false;  // has forms in which all that it reads and writes lies in 16 bits
   bool takes_parts = false;  // see KernelCatalog::ReadsParts; it writes them too
 };
 

@@ -68,6 +68,7 @@ const CudaFamily kElementwiseFamily = {
     .groups = GroupsOfElementwise,
     .rows = RowsOfElementwise,
     .problem = ProblemOfElementwise,
+    .has_16_bits = true,
     .takes_parts = true,
 };
 

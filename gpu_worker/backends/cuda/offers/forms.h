@@ -23,12 +23,37 @@ constexpr absl::string_view kNarrowForm = "strict/narrow";
 // Operands of products may be rounded to 10 bits of mantissa.
 constexpr absl::string_view kTf32Form = "tf32/auto";
 constexpr absl::string_view kNarrowTf32Form = "tf32/narrow";
+// All that is read and written lies in 16 bits; sums are in fp32.
+constexpr absl::string_view kFp16Form = "fp16/auto";
+constexpr absl::string_view kBf16Form = "bf16/auto";
 
 // nullopt: there is no such form.
 inline std::optional<Precision> PrecisionOfForm(absl::string_view form) {
   if (absl::ConsumePrefix(&form, "strict/") && !form.empty()) return Precision::kStrict;
   if (absl::ConsumePrefix(&form, "tf32/") && !form.empty()) return Precision::kTf32;
+  if (absl::ConsumePrefix(&form, "fp16/") && !form.empty()) return Precision::kFp16;
+  if (absl::ConsumePrefix(&form, "bf16/") && !form.empty()) return Precision::kBf16;
   return std::nullopt;
+}
+
+// The form of a precision that leaves the implementation open.
+constexpr absl::string_view FormOf(Precision precision) {
+  switch (precision) {
+    case Precision::kStrict:
+      return kStrictForm;
+    case Precision::kTf32:
+      return kTf32Form;
+    case Precision::kFp16:
+      return kFp16Form;
+    case Precision::kBf16:
+      return kBf16Form;
+  }
+  return kStrictForm;
+}
+
+// Whether floats lie in 16 bits.
+constexpr bool IsOf16Bits(Precision precision) {
+  return precision == Precision::kFp16 || precision == Precision::kBf16;
 }
 
 inline bool IsNarrowForm(absl::string_view form) {

@@ -86,6 +86,7 @@ const CudaFamily kMatmulFamily = {
     .rows = PlainRow,
     .problem = ProblemOfMatmul,
     .multiplies = true,
+    .has_16_bits = true,
 };
 
 }  // namespace plait::cuda

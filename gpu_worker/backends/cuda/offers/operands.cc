@@ -37,6 +37,32 @@ std::optional<ElementType> ElementTypeOf(DataType dtype) {
   }
 }
 
+DataType StorageOf(Precision precision) {
+  if (precision == Precision::kFp16) return DataType::kFloat16;
+  return precision == Precision::kBf16 ? DataType::kBfloat16 : DataType::kFloat32;
+}
+
+Precision PrecisionOfStorage(Format format, const TensorType& type) {
+  if (IsStoredWhole(type, format)) return Precision::kStrict;
+  return StoredType(type, format).dtype == DataType::kFloat16 ? Precision::kFp16 : Precision::kBf16;
+}
+
+std::optional<ElementType> ElementIn(Precision precision, const TensorType& type, Format format) {
+  const std::optional<ElementType> element = ElementTypeOf(type.dtype);
+  if (element != ElementType::kFloat) return element;
+  const DataType stored = StoredType(type, format).dtype;
+  if (stored == StorageOf(precision)) return ElementType::kFloat;
+  if (stored == DataType::kFloat32) return ElementType::kFloat32;
+  return std::nullopt;
+}
+
+FormatRow StoredIn(Precision precision, FormatRow row) {
+  for (std::vector<Format>* formats : {&row.inputs, &row.outputs}) {
+    for (Format& format : *formats) format = StoredAs(StorageOf(precision), format);
+  }
+  return row;
+}
+
 std::optional<ElementType> MovedAs(DataType dtype) {
   if (dtype == DataType::kFloat32) return ElementType::kFloat;
   switch (BytesOf(dtype)) {

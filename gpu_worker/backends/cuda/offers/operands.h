@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gpu_worker/backends/cuda/offers/kernel_problem.h"
+#include "gpu_worker/backends/groups/format_rows.h"
 
 namespace plait::cuda {
 
@@ -11,6 +12,18 @@ namespace plait::cuda {
 
 // What expressions take a tensor's elements as; nullopt: they have nothing of that type.
 std::optional<ElementType> ElementTypeOf(DataType dtype);
+
+// What a problem of the precision has elements of the type in that format as: floats of its own
+// storage as kFloat, fp32 beside those of 16 bits as kFloat32. nullopt: it has nothing like them.
+std::optional<ElementType> ElementIn(Precision precision, const TensorType& type, Format format);
+
+// The type that floats are stored as in the precision, and the precision of what lies in a format:
+// kStrict where elements are what they are.
+DataType StorageOf(Precision precision);
+Precision PrecisionOfStorage(Format format, const TensorType& type);
+
+// The row with what it reads and writes stored as the precision has it.
+FormatRow StoredIn(Precision precision, FormatRow row);
 
 // What moves elements of the type: of those with as many bytes any does.
 std::optional<ElementType> MovedAs(DataType dtype);

@@ -9,6 +9,7 @@
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
 #include "gpu_worker/backends/cuda/run/host_layout.h"
 #include "gpu_worker/executor/check_load.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait::cuda {
@@ -66,8 +67,9 @@ CudaExecutable::Port CudaExecutable::PortOf(int value) const {
 // What lies between the pixels of a part may not have been written yet, so that it is not read.
 // Few parts are downloaded: outputs are row-major, and there have none.
 absl::StatusOr<Tensor> CudaExecutable::Download(const TensorType& type, const Port& place) {
-  std::string bytes(static_cast<size_t>(type.bytes()), '\0');
-  const auto element = static_cast<size_t>(BytesOf(type.dtype));
+  const TensorType stored = StoredType(type, place.format);
+  std::string bytes(static_cast<size_t>(stored.bytes()), '\0');
+  const auto element = static_cast<size_t>(BytesOf(stored.dtype));
   const bool is_dense = place.pitch.is_dense();
   const size_t run = is_dense ? bytes.size() : place.pitch.channels * element;
   const size_t step = is_dense ? bytes.size() : place.pitch.pitch * element;

@@ -151,7 +151,7 @@ class CudaExecutable : public Executable {
   // Constants by what they are and how they lie: kernels that read one share it.
   std::vector<std::pair<std::pair<ConstantRef, Format>, std::byte*>> constants_;
   // By constant and offset: see Operands::packed_weights.
-  std::vector<std::pair<std::pair<ConstantRef, int64_t>, std::byte*>> packed_constants_;
+  std::vector<std::pair<std::tuple<ConstantRef, int64_t, Format>, std::byte*>> packed_constants_;
   std::vector<std::pair<TensorId, Tensor>> host_constants_;  // that steps of the host read
   std::vector<PlanSegment> segments_;            // goes first, before what its launches use
   std::unique_ptr<ExecutableGraph> lone_chain_;  // null until a lone kernel was timed

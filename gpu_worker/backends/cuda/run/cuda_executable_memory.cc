@@ -9,6 +9,7 @@
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
 #include "gpu_worker/backends/cuda/run/host_layout.h"
 #include "gpu_worker/backends/cuda/run/split_steps.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 
 // How a plan is loaded: what its steps are, where everything lies, and the graphs of it.
@@ -134,7 +135,8 @@ absl::Status CudaExecutable::PlaceValues(const PartialOrder& order) {
     } else if (value.alias_of >= 0) {
       places_.push_back(places_[value.alias_of] + offset_bytes);
     } else {
-      PLAIT_ASSIGN_OR_RETURN(places_.emplace_back(), Allocate(graph_.type(value.tensor).bytes()));
+      PLAIT_ASSIGN_OR_RETURN(places_.emplace_back(),
+                             Allocate(BytesOf(graph_.type(value.tensor), value.format)));
     }
     if (written[i] || !IsGraphInput(graph_, value.tensor)) continue;
     if (value.first_channel >= 0) {
@@ -179,9 +181,9 @@ absl::Status CudaExecutable::PlaceOutputs(const WeightSource& weights) {
 absl::StatusOr<const void*> CudaExecutable::OperandOf(const Step& step, const OperandValue& operand,
                                                       const WeightSource& weights) {
   if (!operand.present()) return nullptr;
-  const DataType dtype = operand.constant != nullptr ? operand.constant->type().dtype
-                                                     : graph_.type(operand.tensor).dtype;
-  const int64_t offset_bytes = operand.offset * BytesOf(dtype);
+  const TensorType& type =
+      operand.constant != nullptr ? operand.constant->type() : graph_.type(operand.tensor);
+  const int64_t offset_bytes = operand.offset * BytesOf(StoredType(type, operand.format).dtype);
   if (operand.constant == nullptr) {
     return places_[InputValueOf(plan_, step, operand.tensor)] + offset_bytes;
   }
@@ -200,20 +202,21 @@ absl::StatusOr<const void*> CudaExecutable::OperandOf(const Step& step, const Op
 absl::StatusOr<const void*> CudaExecutable::PackedWeightsOf(const KernelProblem& problem,
                                                             int64_t count,
                                                             const WeightSource& weights) {
-  for (const auto& [constant, place] : packed_constants_) {
-    if (constant.first == problem.weights.constant && constant.second == problem.weights.offset) {
-      return place;
-    }
+  const OperandValue& operand = problem.weights;
+  const std::tuple key(operand.constant, operand.offset, operand.format);
+  for (const auto& [known, place] : packed_constants_) {
+    if (known == key) return place;
   }
-  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, PackConstant(problem.weights, weights));
+  PLAIT_ASSIGN_OR_RETURN(const std::string bytes, PackConstant(operand, weights));
+  const auto element = static_cast<size_t>(ElementBytes(problem.precision));
   const auto own = std::as_bytes(std::span(bytes))
-                       .subspan(static_cast<size_t>(problem.weights.offset) * sizeof(float),
-                                static_cast<size_t>(count) * sizeof(float));
-  const std::vector<std::byte> packed = PackWeights(problem.problem, own, sizeof(float));
+                       .subspan(static_cast<size_t>(operand.offset) * element,
+                                static_cast<size_t>(count) * element);
+  const std::vector<std::byte> packed = PackWeights(problem.problem, own, element);
   PLAIT_ASSIGN_OR_RETURN(
       std::byte* const place,
       Place(std::string(reinterpret_cast<const char*>(packed.data()), packed.size())));
-  packed_constants_.push_back({{problem.weights.constant, problem.weights.offset}, place});
+  packed_constants_.push_back({key, place});
   return place;
 }
 
@@ -272,7 +275,8 @@ absl::Status CudaExecutable::KeepHostConstants(const WeightSource& weights) {
 std::function<Status(Stream)> CudaExecutable::LaunchOf(size_t step) {
   if (work_[step].kind == StepProblem::Kind::kCopy) {
     const int from = plan_.steps[step].inputs[0], to = plan_.steps[step].outputs[0];
-    const auto bytes = static_cast<size_t>(graph_.type(plan_.values[to].tensor).bytes());
+    const auto bytes =
+        static_cast<size_t>(BytesOf(graph_.type(plan_.values[to].tensor), plan_.values[to].format));
     return [this, from, to, bytes](Stream stream) {
       return device_.runtime->CopyOnDevice(places_[to], places_[from], bytes, stream);
     };

@@ -12,7 +12,8 @@
 // Bytes on the host, before they go to a device and after they have come from it.
 namespace plait::cuda {
 
-// The tensor's bytes, which lie in `from`, as they lie in `to`.
+// The tensor's bytes, which lie in `from`, as they lie in `to`: cast to the nearest, ties to even,
+// where elements are stored otherwise.
 // REQUIRES: it can lie in both, and `bytes` are its bytes.
 std::string Reformat(absl::string_view bytes, const TensorType& type, Format from, Format to);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/plan/memory_plan.h"
 
 namespace plait::cuda {
@@ -56,7 +57,7 @@ ArenaPlan PlanArena(const plait::Graph& graph, const Plan& plan, const PartialOr
       continue;
     }
     requests.push_back(std::move(of_values[i]));
-    requests.back().size_bytes = Aligned(graph.type(value.tensor).bytes());
+    requests.back().size_bytes = Aligned(BytesOf(graph.type(value.tensor), value.format));
     places.push_back(&arena.value_offsets_bytes[i]);
   }
   for (size_t i = 0; i < plan.steps.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "gpu_worker/backends/cuda/offers/cuda_catalog.h"
 #include "gpu_worker/backends/cuda/offers/cuda_family.h"
 #include "gpu_worker/backends/cuda/offers/forms.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/kernels/kernel_catalog.h"
 
 namespace plait::cuda {
@@ -73,13 +74,19 @@ class StepSplit {
                              });
   }
 
-  // Kernels of the elementwise family of exactly these nodes.
+  Precision precision() const {
+    return PrecisionOfForm(step_.kernel.variant).value_or(Precision::kStrict);
+  }
+
+  // Kernels of the elementwise family of exactly these nodes, of the step's storage.
   std::vector<plait::Kernel> ElementwiseKernels(absl::Span<const NodeId> nodes) const {
     const CudaFamily& family = *FindCudaFamily("elementwise");
     std::vector<plait::Kernel> kernels;
-    for (const FormatRow& row : family.rows(graph_, nodes)) {
+    const Precision stored = IsOf16Bits(precision()) ? precision() : Precision::kStrict;
+    for (const FormatRow& strict_row : family.rows(graph_, nodes)) {
+      const FormatRow row = StoredIn(stored, strict_row);
       plait::Kernel kernel = {.family = std::string(family.name),
-                              .variant = std::string(kStrictForm),
+                              .variant = std::string(FormOf(stored)),
                               .nodes = {nodes.begin(), nodes.end()},
                               .input_formats = row.inputs,
                               .output_formats = row.outputs};
@@ -92,7 +99,9 @@ class StepSplit {
   absl::StatusOr<plait::Kernel> FirstKernel(absl::Span<const NodeId> nodes) const {
     // All of them are what cannot be computed.
     const size_t count_max = std::min(nodes.size(), step_.kernel.nodes.size() - 1);
-    for (size_t count = count_max; count > 1; --count) {
+    // In 16 bits the catalog has products alone.
+    const size_t count_min = IsOf16Bits(precision()) ? 1 : 2;
+    for (size_t count = count_max; count >= count_min; --count) {
       const std::vector<plait::Kernel> kernels = ElementwiseKernels(nodes.first(count));
       if (!kernels.empty()) return Best(kernels);
     }
@@ -112,7 +121,7 @@ class StepSplit {
     plan_.values.push_back(
         {.tensor = tensor,
          .format = format,
-         .buffer = {.offset_bytes = 0, .size_bytes = graph_.type(tensor).bytes()}});
+         .buffer = {.offset_bytes = 0, .size_bytes = BytesOf(graph_.type(tensor), format)}});
     return static_cast<int>(plan_.values.size()) - 1;
   }
 
@@ -171,7 +180,8 @@ class StepSplit {
   const plait::Graph& graph_;
   const Step step_;
   Plan& plan_;
-  const CudaCatalog catalog_{{}};
+  const CudaCatalog catalog_{
+      {.fp16 = precision() == Precision::kFp16, .bf16 = precision() == Precision::kBf16}};
   std::vector<int> known_;  // values that hold something
   bool is_first_ = true;
 };

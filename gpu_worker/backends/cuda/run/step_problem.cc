@@ -14,6 +14,7 @@
 #include "gpu_worker/backends/cuda/offers/operands.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
 #include "optimizer/kernels/concat_pieces.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/kernels/strided_view.h"
 #include "optimizer/plan/check_parts.h"
 
@@ -67,9 +68,19 @@ int64_t AlignmentAt(int64_t offset_bytes) {
   return std::min(kDeviceAlignmentBytes, offset_bytes & -offset_bytes);
 }
 
-using ElementCheck = absl::FunctionRef<bool(DataType)>;
+using ElementCheck = absl::FunctionRef<bool(const TensorType&, Format)>;
 
-bool IsFloat32(DataType dtype) { return dtype == DataType::kFloat32; }
+int64_t ElementBytesIn(const TensorType& type, Format format) {
+  return BytesOf(StoredType(type, format).dtype);
+}
+
+// What a problem has the elements of an operand as. One that moves whole elements asks for no more
+// than their size.
+std::optional<ElementType> ElementOf(const KernelProblem& problem, bool moves,
+                                     const TensorType& type, Format format) {
+  const bool is_whole = IsStoredWhole(type, format) && !IsOf16Bits(problem.precision);
+  return moves && is_whole ? MovedAs(type.dtype) : ElementIn(problem.precision, type, format);
+}
 
 // Checks operands against the tensors that they are, and finds how these are aligned.
 class OperandCheck {
@@ -85,7 +96,7 @@ class OperandCheck {
     const TensorType& type =
         operand.constant != nullptr ? operand.constant->type() : graph_.type(operand.tensor);
     const int64_t elements = type.elements();
-    if (!reads(type.dtype) || operand.offset < 0 || operand.offset > elements ||
+    if (!reads(type, operand.format) || operand.offset < 0 || operand.offset > elements ||
         count > elements - operand.offset) {
       return Refuse(step_);
     }
@@ -101,7 +112,7 @@ class OperandCheck {
       if (!lies.is_dense()) *pitch = lies;
       offset += OffsetOf(plan_, value);
     }
-    *alignment = std::min(*alignment, AlignmentAt(offset * BytesOf(type.dtype)));
+    *alignment = std::min(*alignment, AlignmentAt(offset * ElementBytesIn(type, operand.format)));
     return absl::OkStatus();
   }
 
@@ -128,8 +139,8 @@ absl::Status CheckOperands(const plait::Graph& graph, const Plan& plan, const St
   for (size_t i = 0; i < shape.inputs.size(); ++i) {
     const ElementType type = InputType(problem.problem, i);
     const bool any_alike = moves && !(gathers && i == 1);
-    const auto reads = [&](DataType dtype) {
-      return (any_alike ? MovedAs(dtype) : ElementTypeOf(dtype)) == type;
+    const auto reads = [&](const TensorType& of, Format format) {
+      return ElementOf(problem, any_alike, of, format) == type;
     };
     pitches.inputs.emplace_back();
     PLAIT_RETURN_IF_ERROR(operands.Check(problem.inputs[i], shape.inputs[i], reads,
@@ -141,19 +152,23 @@ absl::Status CheckOperands(const plait::Graph& graph, const Plan& plan, const St
       {&problem.bias, shape.bias, &alignment.bias, nullptr},
       {&problem.second_bias, shape.second_bias, &alignment.bias, nullptr},
       {&problem.residual, shape.residual, &alignment.residual, &pitches.residual}};
+  const auto is_float = [&](const TensorType& of, Format format) {
+    return ElementIn(problem.precision, of, format) == ElementType::kFloat;
+  };
   for (const auto& [operand, count, least, pitch] : others) {
-    PLAIT_RETURN_IF_ERROR(operands.Check(*operand, count, IsFloat32, least, pitch));
+    PLAIT_RETURN_IF_ERROR(operands.Check(*operand, count, is_float, least, pitch));
   }
   for (size_t i = 0; i < shape.outputs.size(); ++i) {
     const int value = step.outputs[i];
     const TensorType& type = graph.type(plan.values[value].tensor);
-    const auto written = moves ? MovedAs(type.dtype) : ElementTypeOf(type.dtype);
+    const Format format = plan.values[value].format;
+    const std::optional<ElementType> written = ElementOf(problem, moves, type, format);
     if (written != OutputType(problem.problem) || type.elements() != shape.outputs[i]) {
       return Refuse(step);
     }
     pitches.outputs.push_back(PitchOf(graph, plan, value));
-    alignment.outputs =
-        std::min(alignment.outputs, AlignmentAt(OffsetOf(plan, value) * BytesOf(type.dtype)));
+    alignment.outputs = std::min(alignment.outputs,
+                                 AlignmentAt(OffsetOf(plan, value) * ElementBytesIn(type, format)));
   }
   return absl::OkStatus();
 }

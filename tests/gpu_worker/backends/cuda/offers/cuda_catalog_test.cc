@@ -59,6 +59,46 @@ TEST_F(CudaCatalogTest, ProductsHaveAFormThatLeavesRoomWhereCandidatesAreTimed) 
   EXPECT_TRUE(CudaCatalog({}).LeavesRoom(kernels[0], 132));
 }
 
+// In 16 bits images lie in channels-last alone, and a layer that cannot be measured stays in fp32.
+TEST_F(CudaCatalogTest, ProductsHaveFormsOf16BitsWhereTheyAreAskedFor) {
+  const plait::Graph graph = *ParseTypedGraph(R"(graph {
+  input %x: float32[1,8,6,6]
+  input %z: float32[1,8,8,6]
+  const %w: float32[4,8,3,3] = synthetic 1
+  %y = Conv(%x, %w) {pads=[1,1,1,1]}
+  %s = MatMul(%z, %x)
+  %f = Flatten(%y)
+  output %s, %f
+})");
+  const CudaCatalog catalog({.fp16 = true});
+  const std::vector<Kernel> convs = catalog.KernelsAt(graph, 0, false);
+  ASSERT_EQ(convs.size(), 3u);
+  const Kernel& half = convs.back();
+  EXPECT_EQ(half.variant, "fp16/auto");
+  EXPECT_EQ(half.input_formats, std::vector{Format::kF16ChannelsLast});
+  EXPECT_EQ(half.output_formats, std::vector{Format::kF16ChannelsLast});
+  EXPECT_TRUE(catalog.NeedsAdmission(half));
+  EXPECT_EQ(catalog.MoreExact(half), std::nullopt);
+  EXPECT_EQ(catalog.LessExact(half), std::nullopt);
+  EXPECT_FALSE(catalog.ReadsParts(half));
+  Kernel chosen = half;
+  chosen.variant = "fp16/cudnn/eng28/k2=1";
+  EXPECT_EQ(catalog.OfferedVariant(chosen), "fp16/auto");
+  for (const Kernel& kernel : catalog.KernelsAt(graph, 1, true)) {
+    EXPECT_EQ(kernel.variant, "strict/auto");
+  }
+  // A view computes nothing, and needs no measurement.
+  const std::vector<Kernel> views = catalog.KernelsAt(graph, 2, false);
+  EXPECT_TRUE(std::any_of(views.begin(), views.end(), [&](const Kernel& view) {
+    return view.family == kViewFamily && view.output_formats == std::vector{Format::kF16} &&
+           !catalog.NeedsAdmission(view);
+  }));
+  EXPECT_TRUE(catalog.HasPrecision("fp16"));
+  EXPECT_FALSE(catalog.HasPrecision("bf16"));
+  EXPECT_EQ(CudaCatalog({.bf16 = true}).KernelsAt(graph, 0, false).back().variant, "bf16/auto");
+  EXPECT_EQ(CudaCatalog({.tf32 = true}).KernelsAt(graph, 0, false).size(), 2u);
+}
+
 TEST_F(CudaCatalogTest, WhatADeviceChoseWasOfferedOpen) {
   const CudaCatalog catalog({.tf32 = true});
   Kernel kernel = catalog.KernelsAt(graph_, 0, false).front();

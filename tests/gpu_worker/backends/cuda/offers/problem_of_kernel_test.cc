@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "gpu_worker/backends/cuda/offers/cuda_catalog.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
+#include "optimizer/kernels/format_rules.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "tests/gpu_worker/backends/cuda/offers/problem_check.h"
 
@@ -421,6 +422,54 @@ TEST_F(ForeignKernelTest, KernelsThatNoCatalogOffersHaveNone) {
   for (size_t i = 0; i < wrong.size(); ++i) {
     EXPECT_FALSE(ProblemOfKernel(graph_, wrong[i]).has_value()) << i;
   }
+}
+
+// All of such a kernel lies in 16 bits, its constants, too.
+TEST_F(ForeignKernelTest, KernelsOf16BitsReadAndWriteNothingElse) {
+  const Kernel fused = CudaCatalog({.fp16 = true}).KernelsAt(graph_, 0, true).back();
+  ASSERT_EQ(fused.variant, "fp16/auto");
+  const std::optional<KernelProblem> problem = ProblemOfKernel(graph_, fused);
+  ASSERT_TRUE(problem.has_value());
+  EXPECT_EQ(problem->precision, Precision::kFp16);
+  for (const OperandValue* operand : {&problem->inputs[0], &problem->weights, &problem->residual}) {
+    if (!operand->present()) continue;
+    EXPECT_TRUE(operand->format == Format::kF16 || operand->format == Format::kF16ChannelsLast);
+  }
+  std::vector<Kernel> wrong(5, fused);
+  wrong[0].variant = "strict/auto";
+  wrong[1].variant = "tf32/auto";
+  wrong[2].variant = "bf16/auto";
+  wrong[3].input_formats[0] = StoredAs(DataType::kFloat32, fused.input_formats[0]);
+  wrong[4].output_formats[0] = StoredAs(DataType::kBfloat16, fused.output_formats[0]);
+  for (size_t i = 0; i < wrong.size(); ++i) {
+    EXPECT_FALSE(ProblemOfKernel(graph_, wrong[i]).has_value()) << i;
+  }
+}
+
+TEST(ProblemOfReorderTest, CastsOnTheWay) {
+  const TensorType type{DataType::kFloat32, {2, 3, 4, 5}};
+  const auto problem_of = [&](Format from, Format to) {
+    return ProblemOfReorder(type,
+                            {.family = "reorder", .input_formats = {from}, .output_formats = {to}});
+  };
+  const auto in_a_row = problem_of(Format::kPlain, Format::kBf16);
+  ASSERT_TRUE(in_a_row.has_value());
+  EXPECT_EQ(in_a_row->precision, Precision::kBf16);
+  const MovementProblem& row = std::get<MovementProblem>(in_a_row->problem);
+  EXPECT_EQ(row.inputs[0], std::vector<int64_t>({120}));
+  EXPECT_EQ(row.type, ElementType::kFloat32);
+  EXPECT_EQ(row.cast_to, ElementType::kFloat);
+  const auto widened = problem_of(Format::kF16ChannelsLast, Format::kPlain);
+  ASSERT_TRUE(widened.has_value());
+  const MovementProblem& across = std::get<MovementProblem>(widened->problem);
+  EXPECT_EQ(across.inputs[0], std::vector<int64_t>({2, 20, 3}));
+  EXPECT_EQ(across.type, ElementType::kFloat);
+  EXPECT_EQ(across.cast_to, ElementType::kFloat32);
+  const auto moved = problem_of(Format::kF16, Format::kF16ChannelsLast);
+  ASSERT_TRUE(moved.has_value());
+  EXPECT_EQ(moved->precision, Precision::kFp16);
+  EXPECT_EQ(std::get<MovementProblem>(moved->problem).cast_to, std::nullopt);
+  EXPECT_FALSE(problem_of(Format::kF16, Format::kBf16).has_value());
 }
 
 TEST(ProblemOfReorderTest, IsATransposeOfPixelsAndChannels) {

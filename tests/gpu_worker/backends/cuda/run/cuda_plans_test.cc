@@ -102,20 +102,6 @@ TEST_F(CudaPlansTest, KernelsAloneGiveWhatTheirNodesSay) {
   }
 }
 
-TEST_F(CudaPlansTest, ReordersBothWays) {
-  const plait::Graph graph = Parse("graph {\n  input %x: float32[2,3,4,5]\n  output %x\n}");
-  for (const auto& [from, to] : {std::pair(Format::kPlain, Format::kChannelsLast),
-                                 std::pair(Format::kChannelsLast, Format::kPlain)}) {
-    const auto loaded = executor_->LoadKernel(
-        graph, catalog_.Reorder(graph.type(graph.inputs()[0]), from, to), NoWeights());
-    ASSERT_TRUE(loaded.ok()) << loaded.status();
-    const std::vector<Tensor> inputs = InputsFor(graph);
-    const auto outputs = (*loaded)->Run(inputs);
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
-    EXPECT_EQ(*outputs, inputs);
-  }
-}
-
 // Named, a candidate alone may run a step: what a profile found is what a plan gets.
 TEST_F(CudaPlansTest, RunsTheImplementationThatAPlanNames) {
   const plait::Graph graph = Parse(kChain);

@@ -19,7 +19,8 @@ plait::Graph Parse(const char* text) {
 
 // The kernel of all nodes of the graph in these formats.
 plait::Kernel KernelOfAll(const plait::Graph& graph, Format format) {
-  for (plait::Kernel& kernel : CudaCatalog({}).KernelsAt(graph, 0, /*fuse=*/true)) {
+  const CudaCatalog catalog({.fp16 = true, .bf16 = true});
+  for (plait::Kernel& kernel : catalog.KernelsAt(graph, 0, /*fuse=*/true)) {
     if (static_cast<int>(kernel.nodes.size()) == graph.node_count() &&
         kernel.output_formats[0] == format) {
       return std::move(kernel);
@@ -98,6 +99,28 @@ TEST(SplitStepsTest, KeepsFormats) {
     EXPECT_EQ(split->plan.values[step.outputs[0]].format, step.kernel.output_formats[0]);
   }
   EXPECT_EQ(split->plan.steps.back().kernel.family, "elementwise");
+}
+
+// Nothing is cast between the parts of a step of 16 bits, nor do its parts compute in others.
+TEST(SplitStepsTest, KeepsWhatLiesIn16Bits) {
+  const std::pair<const char*, Format> kinds[] = {
+      {kConv, Format::kF16ChannelsLast}, {kProduct, Format::kF16}, {kProduct, Format::kBf16}};
+  for (const auto& [text, format] : kinds) {
+    const plait::Graph graph = Parse(text);
+    const Plan plan = PlanOf(graph, KernelOfAll(graph, format));
+    const auto split = SplitSteps(graph, plan, [](const Step&) { return false; });
+    ASSERT_TRUE(split.ok()) << split.status();
+    const std::vector<Step>& steps = split->plan.steps;
+    ASSERT_EQ(steps.size(), 2u);
+    EXPECT_EQ(steps[1].kernel.family, "elementwise");
+    for (const Step& step : steps) {
+      EXPECT_EQ(step.kernel.variant, plan.steps[0].kernel.variant);
+      EXPECT_EQ(step.kernel.output_formats, std::vector{format});
+    }
+    // What is between them takes two bytes an element.
+    const Value& between = split->plan.values[steps[0].outputs[0]];
+    EXPECT_EQ(between.buffer.size_bytes, graph.type(between.tensor).bytes() / 2);
+  }
 }
 
 // Whoever waits for the step waits for its last part, and only the first part waits.
