@@ -28,10 +28,10 @@ JOB_ERROR_MAX = 1e-4
 RATIO_GOAL, RATIO_GOAL_BRANCHED = 1.10, 1.4
 BRANCHED = ("inception_v3", "nasnet_mobile", "nasnet_large")
 STREAMS_GOAL = {"inception_v3": 1.3, "nasnet_mobile": 1.5, "nasnet_large": 1.5}
-TF32_ERROR_MAX = 1e-3
+# What outputs may be off by where a job names a precision and no bound (proto/wire/options.cc).
+PRECISION_ERROR_MAX = {"tf32": 1e-3, "fp16": 1e-2, "bf16": 5e-2}
 # Two jobs search apart from each other, and end with plans of nearly the same time.
 POLICY_RATIO_MIN = 0.97
-LOSING_SETTINGS = ("tf32",)
 # What model:h200 is made with (optimizer/cost/devices/h200.cc).
 KERNEL_US = 1.2
 # Of memory, by the makers' data sheets.
@@ -196,7 +196,7 @@ def kernel_errors(found):
 
 
 def equivalence(found):
-    jobs = [job for job in found.jobs if job.get("setting") not in LOSING_SETTINGS]
+    jobs = [job for job in found.jobs if job.get("setting") not in PRECISION_ERROR_MAX]
     if not jobs:
         return NOT_RUN, ""
     is_right, error = errors_of(jobs, JOB_ERROR_MAX)
@@ -310,8 +310,8 @@ CLAIMS = (
     Claim("No other policy's plan is faster than the default's: time of each policy over that of "
           f"plait, at least {POLICY_RATIO_MIN}", other_policies,
           f"{JOBS} --settings strict,{','.join(POLICIES)}"),
-    Claim(f"Plans in TF32 keep an error of {TF32_ERROR_MAX:.0e}", of_jobs("tf32", TF32_ERROR_MAX),
-          f"{JOBS} --settings tf32"),
+    *(Claim(f"Plans in {setting} keep an error of {error_max:.0e}", of_jobs(setting, error_max),
+            f"{JOBS} --settings {setting}") for setting, error_max in PRECISION_ERROR_MAX.items()),
     Claim("Plans at batch 8 are right", of_jobs("batch8", JOB_ERROR_MAX),
           f"{JOBS} --settings batch8"),
     Claim(f"Each candidate's relative L2 error in strict fp32 <= {KERNEL_ERROR_MAX:.0e}",

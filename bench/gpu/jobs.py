@@ -9,7 +9,8 @@ drawn from the skeletons of bench/models. Settings, each for the models named be
     strict       fp32, all models
     sequential   the same on one stream, models with branches: what several streams are worth
     greedy, nimble, ios, opara   the same by the other policies, models with branches
-    tf32         --precision tf32, which allows an error of 1e-3, models of large products
+    tf32, fp16, bf16   --precision of that name, which allows an error of 1e-3, 1e-2 or 5e-2, models
+                 of large products
     batch8       strict at batch 8, three models
 
 A daemon remembers what it has timed, so that a model's jobs by other policies have a third of the
@@ -44,7 +45,7 @@ BATCHED = ("resnet50", "inception_v3", "bert_base")
 POLICIES = ("sequential", "greedy", "nimble", "ios", "opara")
 SETTINGS = {"strict": (MODELS, []),
             **{policy: (BRANCHED, ["--schedule", policy]) for policy in POLICIES},
-            "tf32": (LARGE_PRODUCTS, ["--precision", "tf32"]),
+            **{name: (LARGE_PRODUCTS, ["--precision", name]) for name in ("tf32", "fp16", "bf16")},
             "batch8": (BATCHED, [])}
 FIRST = ("inception_v3", "nasnet_mobile")
 # The most valuable first: of a setting these models, and at the end all of each.
