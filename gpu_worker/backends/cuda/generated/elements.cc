@@ -24,7 +24,8 @@ template <int N, typename E> __device__ inline void CopyElements(E* to, const E*
 }  // namespace
 
 const char* StoredName(ElementType type) {
-  static constexpr const char* kNames[] = {"T", "long long", "int", "unsigned char", "float"};
+  static constexpr const char* kNames[] = {"T",     "long long", "int", "unsigned char",
+                                           "float", "short"};
   return kNames[static_cast<int>(type)];
 }
 
@@ -33,7 +34,7 @@ const char* HeldName(ElementType type) {
 }
 
 const char* ValueName(ElementType type) {
-  static constexpr const char* kNames[] = {"float", "long long", "int", "bool", "float"};
+  static constexpr const char* kNames[] = {"float", "long long", "int", "bool", "float", "short"};
   return kNames[static_cast<int>(type)];
 }
 

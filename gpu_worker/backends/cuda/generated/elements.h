@@ -8,12 +8,13 @@ namespace plait::cuda {
 
 // Elements that are no floats, in the kernel language. Pure and thread-safe.
 
-// What they are stored as: "T" for floats, "long long", "int", "unsigned char" for bool, or "float"
-// for fp32.
+// What they are stored as: "T" for floats, "long long", "int", "short", "unsigned char" for bool,
+// or "float" for fp32.
 const char* StoredName(ElementType type);
 // What is loaded and stored: floats whatever they are stored as, others as they are.
 const char* HeldName(ElementType type);
-// What is computed with: "float", "long long", "int" or "bool"; "float" for both kinds of floats.
+// What is computed with: "float", "long long", "int", "short" or "bool"; "float" for both kinds of
+// floats.
 const char* ValueName(ElementType type);
 
 // What makes of a stored float of one type one of another: "FromFloat", of fp32, or "ToFloat".

@@ -94,10 +94,11 @@ std::optional<Fill> FillOf(const std::string& mode) {
   return std::nullopt;
 }
 
-// nullopt: a double, which is moved as an integer of other bits.
+// nullopt: a number of another float than float32, which is moved as an integer of other bits.
 std::optional<double> FillValue(const Tensor& value) {
-  const bool is_double = value.type().dtype == DataType::kFloat64;
-  if (value.elements() != 1 || is_double) return std::nullopt;
+  const DataType dtype = value.type().dtype;
+  const bool has_other_bits = IsFloat(dtype) && dtype != DataType::kFloat32;
+  if (value.elements() != 1 || has_other_bits) return std::nullopt;
   return value.AsDoubles()[0];
 }
 

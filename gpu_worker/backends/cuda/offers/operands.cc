@@ -70,6 +70,8 @@ std::optional<ElementType> MovedAs(DataType dtype) {
       return ElementType::kInt64;
     case 4:
       return ElementType::kInt32;
+    case 2:
+      return ElementType::kInt16;
     case 1:
       return ElementType::kBool;
     default:

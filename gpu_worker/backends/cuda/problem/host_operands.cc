@@ -83,6 +83,7 @@ float Number(uint64_t hash, const Distribution& distribution) {
       return hash >> 63 != 0 ? 1.0f : 0.0f;
     case ElementType::kInt64:
     case ElementType::kInt32:
+    case ElementType::kInt16:
       // So few that some are equal.
       return static_cast<float>(static_cast<int>(hash % 9) + (positive ? 1 : -4));
     case ElementType::kFloat:
@@ -264,6 +265,8 @@ std::vector<std::byte> ToStorage(const std::vector<float>& values, ElementType t
       return Stores<int64_t>(values);
     case ElementType::kInt32:
       return Stores<int32_t>(values);
+    case ElementType::kInt16:
+      return Stores<int16_t>(values);
     case ElementType::kBool:
       return Stores<uint8_t>(values);
     case ElementType::kFloat32:
@@ -281,6 +284,8 @@ std::vector<float> FromStorage(const std::byte* bytes, size_t count, ElementType
       return Loads<int64_t>(bytes, count);
     case ElementType::kInt32:
       return Loads<int32_t>(bytes, count);
+    case ElementType::kInt16:
+      return Loads<int16_t>(bytes, count);
     case ElementType::kBool:
       return Loads<uint8_t>(bytes, count);
     case ElementType::kFloat32:

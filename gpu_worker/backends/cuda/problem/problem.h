@@ -27,8 +27,9 @@ enum class MemoryLayout { kNchw, kNhwc };
 enum class Activation { kNone, kRelu, kRelu6, kGelu, kGeluTanh, kSilu, kSigmoid, kTanh };
 
 // What one element is. kFloat: of the precision's storage; bool is one byte, 0 or 1, as in ONNX.
-// kFloat32: of fp32 whatever the precision is, for what casts between the two.
-enum class ElementType { kFloat, kInt64, kInt32, kBool, kFloat32 };
+// kFloat32: of fp32 whatever the precision is, for what casts between the two. kInt16: any two
+// bytes, which are moved alone.
+enum class ElementType { kFloat, kInt64, kInt32, kBool, kFloat32, kInt16 };
 
 // One kernel that the models need, free of precision and layout. All sizes are in elements.
 

@@ -19,6 +19,8 @@ int64_t ElementBytes(ElementType type, Precision precision) {
       return 8;
     case ElementType::kInt32:
       return 4;
+    case ElementType::kInt16:
+      return 2;
     case ElementType::kBool:
       return 1;
     case ElementType::kFloat32:

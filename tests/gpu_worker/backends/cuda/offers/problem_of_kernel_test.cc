@@ -486,7 +486,10 @@ TEST(ProblemOfReorderTest, IsATransposeOfPixelsAndChannels) {
   const auto masks = ProblemOfReorder({DataType::kBool, {2, 3, 4, 5}}, to_last);
   ASSERT_TRUE(masks.has_value());
   EXPECT_EQ(std::get<MovementProblem>(masks->problem).type, ElementType::kBool);
-  EXPECT_FALSE(ProblemOfReorder({DataType::kFloat16, {2, 3, 4, 5}}, to_last).has_value());
+  const auto halves = ProblemOfReorder({DataType::kFloat16, {2, 3, 4, 5}}, to_last);
+  ASSERT_TRUE(halves.has_value());
+  EXPECT_EQ(std::get<MovementProblem>(halves->problem).type, ElementType::kInt16);
+  EXPECT_FALSE(ProblemOfReorder({DataType::kComplex128, {2, 3, 4, 5}}, to_last).has_value());
 }
 
 }  // namespace

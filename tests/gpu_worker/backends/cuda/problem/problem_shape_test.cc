@@ -210,7 +210,7 @@ TEST(ProblemShapeTest, CountsBytesOfEachType) {
 
 TEST(HostOperandsTest, IntegersAndBoolsRoundTrip) {
   const std::vector<float> values = {-4, 0, 1, 3};
-  for (const ElementType type : {ElementType::kInt64, ElementType::kInt32}) {
+  for (const ElementType type : {ElementType::kInt64, ElementType::kInt32, ElementType::kInt16}) {
     const std::vector<std::byte> bytes = ToStorage(values, type, Precision::kFp16);
     EXPECT_EQ(bytes.size(), 4 * static_cast<size_t>(ElementBytes(type, Precision::kFp16)));
     EXPECT_EQ(FromStorage(bytes.data(), 4, type, Precision::kFp16), values);

@@ -38,6 +38,17 @@ Tensor AwkwardTensor(const TensorType& type, int64_t seed) {
       return pick(kInt32s, int32_t{0});
     case DataType::kFloat32:
       return pick(kFloats, 0.0F);
+    case DataType::kInt16:
+    case DataType::kFloat16:
+    case DataType::kBfloat16:
+    case DataType::kFloat64: {
+      // Any bits, those of a NaN and of 0 among them.
+      std::string bytes;
+      for (int64_t i = 0; i < type.bytes(); ++i) {
+        bytes.push_back(static_cast<char>(i % 11 < 2 ? 0 : 255 - (7 * i + 3 * seed) % 31));
+      }
+      return Tensor(type, bytes);
+    }
     default: {
       std::vector<int64_t> values;
       for (int64_t i = 0; i < type.elements(); ++i) values.push_back((i + i / 3 + seed) % 2);
@@ -151,7 +162,8 @@ TEST_F(IntegersTest, KeepsConstants) {
 }
 
 TEST_F(IntegersTest, MovesAllTypes) {
-  for (const char* type : {"int64", "int32", "bool", "uint8"}) {
+  for (const char* type :
+       {"int64", "int32", "bool", "uint8", "int16", "float16", "bfloat16", "float64"}) {
     ExpectTheSameBits(absl::StrCat(R"(graph {
   input %x: )",
                                    type, R"([1,6,4,5]
@@ -171,6 +183,27 @@ TEST_F(IntegersTest, MovesAllTypes) {
   %h = Transpose(%x) {perm=[2,0,1,3]}
   output %a, %b, %c, %d, %e, %f, %g, %h
 })"));
+  }
+}
+
+// What a kernel writes around a half is an integer of the same bits, which only 0 is.
+TEST_F(IntegersTest, PadsHalvesWithZerosAlone) {
+  for (const char* type : {"float16", "bfloat16"}) {
+    const plait::Graph graph = Parse(absl::StrCat("graph {\n  input %x: ", type, R"([3,5]
+  const %pads: int64[4] = [1,0,0,2]
+  const %value: )",
+                                                  type, R"([] = [1.5]
+  %y = Pad(%x, %pads, %value) {}
+  output %y
+})"));
+    const auto executable = Load(graph, PlanOf(graph));
+    ASSERT_NE(executable, nullptr);
+    EXPECT_EQ(executable->fallback_nodes(), 1);
+    const std::vector<Tensor> inputs = {AwkwardTensor(graph.type(graph.inputs()[0]), 1)};
+    const auto expected = EvaluateGraph(graph, inputs, NoWeights());
+    const auto actual = executable->Run(inputs);
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    EXPECT_EQ(*actual, *expected);
   }
 }
 

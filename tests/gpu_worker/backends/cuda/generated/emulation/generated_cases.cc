@@ -192,7 +192,9 @@ void AddMovement(std::vector<GeneratedCase>* cases) {
                                            .starts = {0, 0, 1, 2},
                                            .sizes = {0, 4, 3, 0}}});
   AddFills(cases);
-  for (const Type type : {Type::kBool, Type::kInt32, Type::kInt64}) AddMovesOf(type, cases);
+  for (const Type type : {Type::kBool, Type::kInt16, Type::kInt32, Type::kInt64}) {
+    AddMovesOf(type, cases);
+  }
   cases->push_back({"crop", MovementProblem{.kind = Move::kPad,
                                             .inputs = {{2, 3, 9, 8}},
                                             .starts = {0, 0, -1, -4},
