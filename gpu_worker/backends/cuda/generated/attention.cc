@@ -14,8 +14,8 @@
 //      values of the dims l and l + 32: 8 x 2 sums in registers.
 // In the end each sum is divided by that of its weights. The template is AutoGTCO's (ICCAD 2021) of
 // two products with what is between them: which sizes of tiles, how many warps and whether the next
-// tile is loaded while one is computed is enumerated, and ranked by what a described device would
-// do.
+// tile is loaded while one is computed is enumerated, and ranked by what the device is
+// expected to do.
 
 namespace plait::cuda {
 namespace {

@@ -157,26 +157,22 @@ std::string SourceOf(const char* text, const AttentionProblem& p, const Generate
 // Waves of blocks, each as long as what its multiprocessor computes for the blocks that it has, and
 // what their tiles wait for.
 double ExpectedCycles(const AttentionProblem& p, const AttentionTile& tile,
-                      const AttentionCost& cost) {
-  constexpr int64_t kMultiprocessors = 132;
-  constexpr int64_t kSharedBytesOfMultiprocessor = 227 << 10;
-  constexpr int64_t kRegisters = 65536;
-  constexpr int64_t kThreadsOfMultiprocessor = 2048;
+                      const AttentionCost& cost, const KernelDevice& device) {
   constexpr double kWarpsToFill = 12;  // that hide what an instruction waits for
   const int64_t threads = int64_t{tile.warps} * 32;
   const int64_t staged = tile.stages == 1 ? 0 : 2 * tile.keys * p.dim / threads;
   const int64_t resident =
-      std::max<int64_t>(1, std::min({kSharedBytesOfMultiprocessor / (cost.shared_bytes + 1024),
-                                     kRegisters / ((cost.registers + staged) * threads),
-                                     kThreadsOfMultiprocessor / threads}));
+      std::max<int64_t>(1, std::min({device.shared_bytes / (cost.shared_bytes + 1024),
+                                     device.registers / ((cost.registers + staged) * threads),
+                                     device.threads / threads}));
   const int64_t blocks = p.batch * p.heads * CeilDivide(p.query, tile.queries);
-  const int64_t side_by_side = std::min(resident, CeilDivide(blocks, kMultiprocessors));
+  const int64_t side_by_side = std::min(resident, CeilDivide(blocks, device.multiprocessors));
   const double filled =
       std::min(1.0, static_cast<double>(side_by_side * tile.warps) / kWarpsToFill);
   const double wait = tile.stages == 1 ? 600 : 200;  // for a tile from memory
   const double of_tile =
       static_cast<double>(side_by_side * tile.warps) * cost.warp_cycles / filled + wait;
-  const int64_t waves = CeilDivide(blocks, kMultiprocessors * resident);
+  const int64_t waves = CeilDivide(blocks, device.multiprocessors * resident);
   return static_cast<double>(waves * CeilDivide(p.keys, tile.keys)) * of_tile;
 }
 
@@ -191,7 +187,7 @@ std::vector<GeneratedKernel> AttentionKernels(
   for (const AttentionTile& tile : tiles) {
     const AttentionCost cost = cost_of(*p, tile);
     if (cost.shared_bytes > kSharedBytesMax) continue;
-    ranked.emplace_back(ExpectedCycles(*p, tile, cost), tile);
+    ranked.emplace_back(ExpectedCycles(*p, tile, cost, form.device), tile);
   }
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

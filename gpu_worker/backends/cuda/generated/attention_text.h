@@ -25,8 +25,8 @@ struct AttentionCost {
   double warp_cycles = 0;  // of a multiprocessor, for a tile of one warp that nothing waits for
 };
 
-// The kernels of a template for a problem, the best guess first by what a described device (an
-// H200, as model:h200 is) would take; the first four are listed. None where the problem is no
+// The kernels of a template for a problem, the best guess first by what the form's device would
+// take; the first four are listed. None where the problem is no
 // attention, or has more than 128 dims, of which a warp would have no registers for the sums.
 // Choices whose blocks would have to ask for more than 48 KiB of shared memory are left out.
 // `text` is the template: it finds the choice and all sizes and strides as constants, and has in it

@@ -237,4 +237,16 @@ std::string Parameters(const std::vector<KernelArgument>& arguments) {
   return text;
 }
 
+KernelDevice KernelDeviceOf(int sm_major, int sm_minor, int multiprocessors) {
+  KernelDevice device{.multiprocessors = multiprocessors};
+  const bool is_small = (sm_major == 8 && sm_minor != 0) || sm_major == 12;
+  if (is_small) {
+    device.shared_bytes = 99 << 10;
+    device.threads = 1536;
+  } else if (sm_major == 8) {
+    device.shared_bytes = 163 << 10;
+  }
+  return device;
+}
+
 }  // namespace plait::cuda

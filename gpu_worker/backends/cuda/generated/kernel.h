@@ -74,6 +74,19 @@ inline constexpr int64_t kThreadsToFill = 65536;
 // Threads of a block, in most families; kThreads in the kernels' text.
 inline constexpr int kBlockThreads = 256;
 
+// What guesses at the best kernel rely on: multiprocessors, and what each of them has for blocks.
+// An H200's where nothing else is said.
+struct KernelDevice {
+  int64_t multiprocessors = 132;
+  int64_t shared_bytes = 227 << 10;
+  int64_t registers = 65536;
+  int64_t threads = 2048;
+};
+
+// Of a device of this compute capability, by the table "Technical Specifications per Compute
+// Capability" of the CUDA C++ Programming Guide 13.0. Pure.
+KernelDevice KernelDeviceOf(int sm_major, int sm_minor, int multiprocessors);
+
 // In which form kernels are wanted: `alignment_bytes` is that of every operand, at least. Pitches
 // are of images in channels-last.
 struct KernelForm {
@@ -81,6 +94,7 @@ struct KernelForm {
   MemoryLayout layout = MemoryLayout::kNchw;
   int64_t alignment_bytes = 16;
   OperandPitches pitches = {};
+  KernelDevice device = {};
 };
 
 // One family of generated kernels. Constants, one line each in kernels.def.

@@ -210,7 +210,8 @@ Result<std::vector<std::unique_ptr<Candidate>>> EnumerateGenerated(const Problem
   PLAIT_CUDA_RETURN_IF_ERROR(CheckAlignment(places.alignment, precision));
   // The widest vector has 16 bytes: more changes no kernel.
   const KernelForm form{precision, layout, std::min<int64_t>(places.alignment.least(), 16),
-                        places.pitches};
+                        places.pitches,
+                        KernelDeviceOf(device.sm_major, device.sm_minor, device.multiprocessors)};
   for (const GeneratedFamily* family : GeneratedFamilies()) {
     if (!places.pitches.are_dense() && !family->takes_pitches) continue;
     if (precision == Precision::kTf32 && !family->rounds_to_tf32) continue;

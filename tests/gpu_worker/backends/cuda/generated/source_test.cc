@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gpu_worker/backends/cuda/driver/graph_builder.h"
 #include "gpu_worker/backends/cuda/driver/kernel_cache.h"
 #include "gpu_worker/backends/cuda/driver/kernel_libraries.h"
@@ -225,6 +226,19 @@ TEST_F(GeneratedSourceTest, APresentDeviceHasARuntime) {
                                                      OperandPlaces(), device_);
   ASSERT_FALSE(candidates.ok());
   EXPECT_EQ(candidates.error().code, ErrorCode::kInvalid);
+}
+
+// 12 heads of 128 queries fill 132 multiprocessors with tiles of few queries alone; where there are
+// eight, larger tiles read less.
+TEST_F(GeneratedSourceTest, TilesOfAttentionAreRankedByTheDevice) {
+  const Problem attention =
+      AttentionProblem{.batch = 1, .heads = 12, .query = 128, .keys = 128, .dim = 64};
+  const Candidates on_large = List(attention);
+  device_.multiprocessors = 8;
+  const Candidates on_small = List(attention);
+  ASSERT_FALSE(on_large.empty() || on_small.empty());
+  EXPECT_THAT(on_large[0]->name(), testing::HasSubstr("/q16/"));
+  EXPECT_THAT(on_small[0]->name(), testing::HasSubstr("/q32/"));
 }
 
 }  // namespace
