@@ -7,6 +7,9 @@
 //   plait, line       ms by PredictionDetail::kBlocks under the policies plait and sequential, and
 //                     these divided by the envelope's in fp32
 //
+// and below that how many kernels of which families are none of
+// optimizer/cost/generated_kernels.def.
+//
 // `described_devices --search MODEL.onnx...` rewrites them first, as a job does, by the envelope.
 //
 // `described_devices --draws N MODEL.onnx...` draws the device's constants anew N times, each times
@@ -17,10 +20,13 @@
 //   cmake --build build --target described_devices && build/described_devices build/models/*.onnx
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "bench/search/described_plans.h"
 #include "bench/search/described_search.h"
@@ -38,6 +44,16 @@ PathCost PathsOf(const ScheduleProblem& problem, bool counts_launches) {
     steps.push_back({counts_launches ? (us > 0 ? 1.0 : 0.0) : us, launch.predecessors});
   }
   return MeasurePaths(steps);
+}
+
+// Kernels that the table of registers has not take what the worst of their family does.
+std::string UnknownKernels(const CoveredGraph& covered) {
+  std::map<std::string, int> counts;
+  for (const DescribedKernel& kernel : covered.kernels) {
+    const std::string& name = kernel.blocks.resources_of;
+    if (!name.empty() && !absl::StrContains(name, '/')) ++counts[name];
+  }
+  return absl::StrJoin(counts, ", ", absl::PairFormatter(" "));
 }
 
 absl::Status PrintPredictions(const std::string& name, const Graph& normal_form, bool searches) {
@@ -64,6 +80,8 @@ absl::Status PrintPredictions(const std::string& name, const Graph& normal_form,
               fp32_us.total_us / 1e3, tf32_us.critical_us / 1e3, tf32_us.total_us / 1e3,
               plait_us / 1e3, line_us / 1e3, plait_us / fp32_us.critical_us,
               line_us / fp32_us.total_us);
+  const std::string unknown = UnknownKernels(in_blocks);
+  if (!unknown.empty()) std::printf("  registers of the family's worst: %s\n", unknown.c_str());
   return absl::OkStatus();
 }
 

@@ -1,10 +1,9 @@
 #include "bench/search/described_plans.h"
 
-#include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
-#include "base/random.h"
 #include "base/status_macros.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/search/budgeted_profiles.h"
@@ -29,7 +28,7 @@ absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedD
                                             PredictionDetail detail, bool fuse) {
   const DeviceDescription device = DescriptionOf(described);
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
-  DescribedProfiler profiler(described, detail);
+  DescribedProfiler profiler(described, detail, catalog.get());
   Predictions predictions(profiler);
   const KernelOffers offers(
       graph, {.device = device, .catalog = *catalog, .profiles = predictions.cache, .fuse = fuse});
@@ -46,13 +45,15 @@ absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedD
     const Kernel& kernel = step.group.part.kernel;
     const ProfileOrigin origin = {device.fingerprint, catalog->Version(kernel.family)};
     PLAIT_ASSIGN_OR_RETURN(
-        LoneKernel lone,
+        const LoneKernel lone,
         LoneKernelOf(kernel.nodes.empty()
                          ? ReorderProfileKey(graph.type(step.inputs[0].tensor), kernel, origin)
                          : KernelProfileKey(graph, kernel, origin)));
-    const double alone_us = profiler.Predict(lone).latency_us_median;
+    const std::optional<DescribedKernel> described_kernel = profiler.Describe(lone);
+    PLAIT_CHECK(described_kernel.has_value());
+    const double alone_us = PriceOn(described, *described_kernel, detail).latency_us_median;
     covered.ratios.push_back(alone_us > 0 ? step.group.part.latency_us / alone_us : 0);
-    covered.kernels.push_back(std::move(lone));
+    covered.kernels.push_back(*described_kernel);
   }
   return covered;
 }
@@ -61,7 +62,7 @@ absl::StatusOr<std::vector<Plan>> PlansOnDescribed(const Graph& graph,
                                                    const DescribedDevice& described) {
   const DeviceDescription description = DescriptionOf(described);
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(description));
-  DescribedProfiler profiler(described);
+  DescribedProfiler profiler(described, PredictionDetail::kBlocks, catalog.get());
   Predictions predictions(profiler);
   const SearchDevice device = {description, *catalog, predictions.cache,
                                ScheduleDeviceOf(description)};
@@ -77,30 +78,16 @@ absl::StatusOr<std::vector<Plan>> PlansOnDescribed(const Graph& graph,
 
 ScheduleProblem ProblemOn(const CoveredGraph& covered, const DescribedDevice& device,
                           PredictionDetail detail) {
-  const DescribedProfiler profiler(device, detail);
   Cover cover = covered.cover;
   for (size_t i = 0; i < cover.steps.size(); ++i) {
     KernelChoice& choice = cover.steps[i].group.part;
-    const Profile profile = profiler.Predict(covered.kernels[i]);
+    const Profile profile = PriceOn(device, covered.kernels[i], detail);
     choice.latency_us = covered.ratios[i] * profile.latency_us_median;
     choice.bytes = profile.bytes;
     choice.compute_share = profile.compute_share;
     cover.steps[i].group.whole = choice;
   }
   return MakeScheduleProblem(cover, ScheduleDeviceOf(DescriptionOf(device)));
-}
-
-DescribedDevice DrawnDevice(DescribedDevice device, uint64_t seed) {
-  Random random(seed);
-  const double spread = std::log(1.3);
-  for (double* constant :
-       {&device.flops_per_us, &device.bytes_per_us, &device.l2_bytes_per_us,
-        &device.multiprocessor_bytes_per_us, &device.kernel_us, &device.product_us,
-        &device.envelope_kernel_us, &device.cross_stream_us, &device.large_tile_share,
-        &device.small_tile_share, &device.element_share}) {
-    *constant *= std::exp(spread * (2 * random.Uniform() - 1));
-  }
-  return device;
 }
 
 }  // namespace plait

@@ -11,12 +11,13 @@
 
 namespace plait {
 
-// The cover of a graph, and its kernels outside of it, so that they can be priced again. What a
-// cover pays for a kernel is not what it takes alone where copies are made, or saved, for its sake.
+// The cover of a graph, and its kernels as the device runs them, so that they can be priced again.
+// What a cover pays for a kernel is not what it takes alone where copies are made, or saved, for
+// its sake.
 struct CoveredGraph {
   Cover cover;
-  std::vector<LoneKernel> kernels;  // by step
-  std::vector<double> ratios;       // of what the cover pays to what the kernel takes; by step
+  std::vector<DescribedKernel> kernels;  // by step
+  std::vector<double> ratios;            // of what the cover pays to what the kernel takes; by step
 };
 
 // The cover that a search takes for the graph on the device; without `fuse` one kernel a node, as
@@ -28,12 +29,9 @@ absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedD
 absl::StatusOr<std::vector<Plan>> PlansOnDescribed(const Graph& graph,
                                                    const DescribedDevice& device);
 
-// The launches with the times and shares that the device gives them: another device than that which
-// the cover was made for has the same kernels at other prices.
+// The launches with the times and shares that the device gives them: one that has other rates than
+// that which the cover was made for has the same kernels at other prices.
 ScheduleProblem ProblemOn(const CoveredGraph& covered, const DescribedDevice& device,
                           PredictionDetail detail);
-
-// Each constant times or by up to 1.3, log-uniform and independent. Equal seeds draw alike.
-DescribedDevice DrawnDevice(DescribedDevice device, uint64_t seed);
 
 }  // namespace plait

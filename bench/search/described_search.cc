@@ -83,7 +83,7 @@ absl::StatusOr<SearchResult> SearchDescribed(const Graph& graph, const Described
   if (options.rules.empty()) options.rules = AllRules();
   const DeviceDescription device = DescriptionOf(described);
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
-  DescribedProfiler profiler(described, detail);
+  DescribedProfiler profiler(described, detail, catalog.get());
   return Search(graph, device, *catalog, profiler, options);
 }
 

@@ -225,7 +225,7 @@ absl::StatusOr<Timed> TimeSearch(const Graph& graph, const Run& run) {
   std::map<std::string, Profile> known;
   for (int turn = 0; turn < 2; ++turn) {
     ComputedProfiler computed;
-    DescribedProfiler described(kH200Device);
+    DescribedProfiler described(kH200Device, PredictionDetail::kBlocks, catalog.get());
     InstantVerifier verifier;
     MeasurementLog log;
     UnlimitedBudget forever;

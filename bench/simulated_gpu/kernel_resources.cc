@@ -5,8 +5,10 @@
 //
 // Prints a line for each family, precision and architecture (kernels, the most registers, bytes of
 // shared memory, the least occupancy, kernels that spill), then every kernel that spills. FILE gets
-// a line of JSON for each kind of kernel. Exits 1 where a kernel does not compile, or with a
-// warning; what spills is for its reader to judge. What is said is ptxas's word, and no device's.
+// a line of JSON for each kind of kernel. `kernel_resources --table FILE` writes instead what
+// optimizer/cost/generated_kernels.def has, for which no model is needed. Exits 1 where a kernel
+// does not compile, or with a warning; what spills is for its reader to judge. What is said is
+// ptxas's word, and no device's.
 //
 //   cmake --build build --target kernel_resources && build/kernel_resources build/models/*.onnx
 #include <algorithm>
@@ -26,6 +28,7 @@
 #include "base/status_macros.h"
 #include "bench/search/described_plans.h"
 #include "bench/search/described_search.h"
+#include "bench/simulated_gpu/kernel_table.h"
 #include "bench/simulated_gpu/ptxas_log.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/generated/kernel.h"
@@ -215,6 +218,17 @@ void PrintSummary(const std::vector<Row>& rows) {
   }
 }
 
+int WriteTable(const char* path) {
+  const absl::StatusOr<std::string> table = GeneratedKernelTable();
+  if (!table.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(table.status().message()).c_str());
+    return 1;
+  }
+  std::ofstream file(path);
+  file << *table;
+  return file.good() ? 0 : 2;
+}
+
 int Main(std::vector<std::string> arguments) {
   std::ofstream lines;
   if (arguments.size() > 2 && arguments[0] == "--jsonl") {
@@ -256,8 +270,11 @@ int Main(std::vector<std::string> arguments) {
 }  // namespace plait
 
 int main(int argc, char** argv) {
+  if (argc == 3 && absl::string_view(argv[1]) == "--table") return plait::WriteTable(argv[2]);
   if (argc < 2) {
-    std::fprintf(stderr, "usage: kernel_resources [--jsonl FILE] MODEL.onnx...\n");
+    std::fprintf(stderr,
+                 "usage: kernel_resources [--jsonl FILE] MODEL.onnx...\n"
+                 "       kernel_resources --table FILE\n");
     return 2;
   }
   return plait::Main({argv + 1, argv + argc});

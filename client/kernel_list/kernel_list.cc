@@ -114,7 +114,7 @@ class Collector {
 absl::StatusOr<std::vector<PlannedGraph>> PlansOf(const Graph& graph, const DescribedDevice& device,
                                                   const KernelCatalog& catalog) {
   const DeviceDescription description = DescriptionOf(device);
-  DescribedProfiler profiler(device);
+  DescribedProfiler profiler(device, PredictionDetail::kBlocks, &catalog);
   MeasurementLog log;
   ProfileCache profiles(profiler, log);
   UnlimitedBudget budget;

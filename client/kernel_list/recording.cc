@@ -77,7 +77,9 @@ std::vector<absl::string_view> ChannelsLastFormats(const Graph& graph) {
 class ListedKernels {
  public:
   ListedKernels(const DescribedDevice& device, const KernelCatalog& catalog)
-      : description_(DescriptionOf(device)), catalog_(catalog), profiler_(device) {}
+      : description_(DescriptionOf(device)),
+        catalog_(catalog),
+        profiler_(device, PredictionDetail::kBlocks, &catalog) {}
 
   // Reads the list. Lines keep their numbers, whether they can be read or not.
   void Read(absl::string_view text, Recording* recording, Refusals* refusals) {

@@ -1,13 +1,14 @@
 #include "optimizer/cost/described_device.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "optimizer/cost/kernel_blocks.h"
-#include "optimizer/cost/kernel_work.h"
+#include "base/random.h"
 #include "optimizer/cost/predicted_profiler.h"
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -49,10 +50,22 @@ DescribedDevice AtRate(double flops_per_us, DescribedDevice device) {
   return device;
 }
 
-DescribedDevice AtRateOf(absl::string_view form, const DescribedDevice& device) {
-  if (absl::StartsWith(form, kTf32Forms)) return InTf32(device);
+TileRate RateOf(absl::string_view form) {
+  if (absl::StartsWith(form, kTf32Forms)) return TileRate::kTf32;
   const bool is_half = absl::StartsWith(form, kFp16Forms) || absl::StartsWith(form, kBf16Forms);
-  return is_half ? In16Bits(device) : device;
+  return is_half ? TileRate::k16Bits : TileRate::kFp32;
+}
+
+DescribedDevice AtRateOf(TileRate rate, const DescribedDevice& device) {
+  switch (rate) {
+    case TileRate::kTf32:
+      return InTf32(device);
+    case TileRate::k16Bits:
+      return In16Bits(device);
+    case TileRate::kFp32:
+      return device;
+  }
+  return device;
 }
 
 Profile ProfileOf(double latency_us, const KernelWork& work) {
@@ -144,19 +157,44 @@ DescribedDevice In16Bits(DescribedDevice device) {
   return AtRate(device.half_flops_per_us, device);
 }
 
-Profile DescribedProfiler::Predict(const LoneKernel& lone) const {
-  const std::optional<KernelBlocks> blocks =
-      BlocksOf(lone, device_.multiprocessors, device_.multiprocessor);
-  if (!blocks.has_value()) return {};
-  const KernelWork work = WorkOfKernel(lone);
-  if (blocks->blocks == 0) {
+DescribedDevice DrawnDevice(DescribedDevice device, uint64_t seed) {
+  Random random(seed);
+  const double spread = std::log(1.3);
+  for (double* constant :
+       {&device.flops_per_us, &device.bytes_per_us, &device.l2_bytes_per_us,
+        &device.multiprocessor_bytes_per_us, &device.kernel_us, &device.product_us,
+        &device.envelope_kernel_us, &device.cross_stream_us, &device.large_tile_share,
+        &device.small_tile_share, &device.element_share}) {
+    *constant *= std::exp(spread * (2 * random.Uniform() - 1));
+  }
+  return device;
+}
+
+Profile PriceOn(const DescribedDevice& device, const DescribedKernel& kernel,
+                PredictionDetail detail) {
+  if (kernel.blocks.blocks == 0) {
     Profile nothing = ProfileOf(0, {});
     nothing.compute_share = 0;
     return nothing;
   }
-  const DescribedDevice device = AtRateOf(lone.kernel.variant, device_);
-  return detail_ == PredictionDetail::kEnvelope ? OnEnvelope(device, work)
-                                                : ProfileInBlocks(device, work, *blocks);
+  const DescribedDevice priced = AtRateOf(kernel.rate, device);
+  return detail == PredictionDetail::kEnvelope
+             ? OnEnvelope(priced, kernel.work)
+             : ProfileInBlocks(priced, kernel.work, kernel.blocks);
+}
+
+std::optional<DescribedKernel> DescribedProfiler::Describe(const LoneKernel& lone) const {
+  std::optional<KernelBlocks> blocks =
+      BlocksOf(lone, device_.multiprocessors, device_.multiprocessor, catalog_);
+  if (!blocks.has_value()) return std::nullopt;
+  return DescribedKernel{.work = WorkOfKernel(lone),
+                         .blocks = *std::move(blocks),
+                         .rate = RateOf(lone.kernel.variant)};
+}
+
+Profile DescribedProfiler::Predict(const LoneKernel& lone) const {
+  const std::optional<DescribedKernel> kernel = Describe(lone);
+  return kernel.has_value() ? PriceOn(device_, *kernel, detail_) : Profile();
 }
 
 absl::StatusOr<std::vector<Profile>> DescribedProfiler::Measure(

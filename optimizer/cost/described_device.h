@@ -1,15 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "optimizer/cost/kernel_blocks.h"
+#include "optimizer/cost/kernel_work.h"
 #include "optimizer/cost/occupancy.h"
 #include "optimizer/cost/profile.h"
 #include "optimizer/kernels/device.h"
+#include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/kernels/lone_kernel.h"
 
 namespace plait {
@@ -80,6 +84,24 @@ enum class PredictionDetail {
   kEnvelope,
 };
 
+// Each constant times or by up to 1.3, log-uniform and independent: rates, fixed times and shares,
+// and nothing that a device has so many of. Equal seeds draw alike.
+DescribedDevice DrawnDevice(DescribedDevice device, uint64_t seed);
+
+// By what it may round its operands to, a kernel multiplies tiles at one of these rates.
+enum class TileRate { kFp32, kTf32, k16Bits };
+
+// A kernel as a described device runs it, whatever its rates and times are.
+struct DescribedKernel {
+  KernelWork work;
+  KernelBlocks blocks;
+  TileRate rate = TileRate::kFp32;
+};
+
+// How long it takes. All times of a profile are the same prediction. Pure.
+Profile PriceOn(const DescribedDevice& device, const DescribedKernel& kernel,
+                PredictionDetail detail = PredictionDetail::kBlocks);
+
 // Says how long kernels take on a described device, of the families that its catalog offers
 // (gpu_worker/backends/model/offers). Nothing runs, and equal questions have equal answers.
 //
@@ -93,10 +115,12 @@ enum class PredictionDetail {
 // Background User's Guide.) Thread-safe.
 class DescribedProfiler : public Profiler {
  public:
-  // `device` must outlive the profiler.
+  // Without a catalog kernels that plait generates take what the worst of their family does. Both
+  // must outlive the profiler.
   explicit DescribedProfiler(const DescribedDevice& device,
-                             PredictionDetail detail = PredictionDetail::kBlocks)
-      : device_(device), detail_(detail) {}
+                             PredictionDetail detail = PredictionDetail::kBlocks,
+                             const KernelCatalog* catalog = nullptr)
+      : device_(device), detail_(detail), catalog_(catalog) {}
 
   // Never fails. A key that describes no kernel of these families has a profile without samples.
   // All times of a profile are the same prediction.
@@ -105,9 +129,13 @@ class DescribedProfiler : public Profiler {
   // Of one kernel, as Measure.
   Profile Predict(const LoneKernel& lone) const;
 
+  // nullopt: the kernel is none of these families.
+  std::optional<DescribedKernel> Describe(const LoneKernel& lone) const;
+
  private:
   const DescribedDevice& device_;
   const PredictionDetail detail_;
+  const KernelCatalog* const catalog_;
 };
 
 }  // namespace plait

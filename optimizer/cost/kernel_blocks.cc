@@ -273,14 +273,20 @@ absl::string_view GeneratedFamilyOf(const LoneKernel& lone) {
 }  // namespace
 
 std::optional<KernelBlocks> BlocksOf(const LoneKernel& lone, int multiprocessors,
-                                     const Multiprocessor& multiprocessor) {
+                                     const Multiprocessor& multiprocessor,
+                                     const KernelCatalog* catalog) {
   std::optional<KernelBlocks> blocks = BlocksOfFamily(lone, multiprocessors);
   if (!blocks.has_value() || blocks->blocks == 0) return blocks;
-  const absl::string_view generated = GeneratedFamilyOf(lone);
-  if (!generated.empty()) {
-    blocks->blocks_side_by_side =
-        std::max(1, ResidentBlocks(ResourcesOf(generated), multiprocessor));
+  const absl::string_view family = GeneratedFamilyOf(lone);
+  if (family.empty()) return blocks;
+  if (catalog != nullptr) blocks->resources_of = catalog->GeneratedName(lone.graph, lone.kernel);
+  std::optional<BlockResources> block =
+      ResourcesOf(blocks->resources_of, multiprocessor.architecture);
+  if (!block.has_value()) {
+    blocks->resources_of = std::string(family);
+    block = WorstResourcesOf(family, multiprocessor);
   }
+  blocks->blocks_side_by_side = std::max(1, ResidentBlocks(*block, multiprocessor));
   return blocks;
 }
 

@@ -88,6 +88,13 @@ class KernelCatalog {
   // expected to reach: for a plan that has to be made without measuring. In (0, 1].
   virtual double ExpectedShare(const Kernel& /*kernel*/) const { return 0.5; }
 
+  // Which kernel of the backend's own making stands for one that is offered: its family and, behind
+  // a slash, its variant, as in optimizer/cost/generated_kernels.def. Of those among which a device
+  // would choose, the first. Empty: a library's, or none that is known.
+  virtual std::string GeneratedName(const Graph& /*graph*/, const Kernel& /*kernel*/) const {
+    return "";
+  }
+
   // The version of a family's code: what profiles of its kernels are kept under, so that another
   // text is another time. Lives as long as the catalog; empty for a family that the backend has
   // not.

@@ -119,25 +119,28 @@ class DeviceSource : public MeasurementSource {
 // the job's, or, where that is simulated, itself.
 class DescribedSource : public MeasurementSource {
  public:
-  // What the job's device and that of its worker are, and the catalog of the latter.
+  // What the job's device and that of its worker are, each with its catalog.
   struct Devices {
     const DescribedDevice& described;
-    DeviceDescription comparing;
     std::unique_ptr<KernelCatalog> catalog;
+    DeviceDescription comparing;
+    std::unique_ptr<KernelCatalog> comparing_catalog;
   };
 
   DescribedSource(const MeasurementRequest& request, Devices devices, ChildConnection& connection,
                   Clock& clock)
-      : profiler_(devices.described),
+      : catalog_(std::move(devices.catalog)),
+        profiler_(devices.described, PredictionDetail::kBlocks, catalog_.get()),
         worker_(connection, clock, VerifierOptions(request)),
-        verifier_(std::move(devices.comparing), std::move(devices.catalog),
+        verifier_(std::move(devices.comparing), std::move(devices.comparing_catalog),
                   request.start.engine_version(), worker_),
         budget_(clock, request.end, absl::Seconds(request.start.task_seconds_max()), connection) {}
 
   // Of a simulated device, whose kernels take what they would on the described one.
   DescribedSource(const MeasurementRequest& request, const DescribedDevice& described,
-                  ChildConnection& connection, Clock& clock)
-      : profiler_(described),
+                  std::unique_ptr<KernelCatalog> catalog, ChildConnection& connection, Clock& clock)
+      : catalog_(std::move(catalog)),
+        profiler_(described, PredictionDetail::kBlocks, catalog_.get()),
         worker_(connection, clock, VerifierOptions(request)),
         verifier_(worker_),
         budget_(clock, request.end, absl::Seconds(request.start.task_seconds_max()), connection) {}
@@ -151,6 +154,7 @@ class DescribedSource : public MeasurementSource {
   absl::Duration verification_time() const override { return worker_.elapsed(); }
 
  private:
+  const std::unique_ptr<KernelCatalog> catalog_;
   DescribedProfiler profiler_;
   RemoteVerifier worker_;
   ComparingVerifier verifier_;
@@ -180,15 +184,22 @@ class LogSource : public MeasurementSource {
 absl::StatusOr<std::unique_ptr<MeasurementSource>> MakeDescribedSource(
     const MeasurementRequest& request, ChildConnection& connection, Clock& clock) {
   if (wire::IsSimulated(request.start.device())) {
-    return std::make_unique<DescribedSource>(request, kH200Device, connection, clock);
+    PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<KernelCatalog> catalog,
+                           CatalogFor(DescriptionOf(kH200Device)));
+    return std::make_unique<DescribedSource>(request, kH200Device, std::move(catalog), connection,
+                                             clock);
   }
   PLAIT_ASSIGN_OR_RETURN(const DescribedDevice* const described,
                          FindDescribedDevice(request.start.device().id()));
+  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<KernelCatalog> catalog,
+                         CatalogFor(DescriptionOf(*described)));
   PLAIT_ASSIGN_OR_RETURN(DeviceDescription comparing,
                          wire::DeviceFromProto(request.start.comparing_device()));
-  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<KernelCatalog> catalog, CatalogFor(comparing));
+  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<KernelCatalog> comparing_catalog, CatalogFor(comparing));
   return std::make_unique<DescribedSource>(
-      request, DescribedSource::Devices{*described, std::move(comparing), std::move(catalog)},
+      request,
+      DescribedSource::Devices{*described, std::move(catalog), std::move(comparing),
+                               std::move(comparing_catalog)},
       connection, clock);
 }
 

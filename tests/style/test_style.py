@@ -138,6 +138,7 @@ MAY_INCLUDE |= {
     ],
     "gpu_worker/backends/model/offers": [
         *OPS,
+        "optimizer/cost",
         "optimizer/kernels",
         "gpu_worker/backends/cuda/offers",
     ],
@@ -181,6 +182,7 @@ MAY_INCLUDE |= {
         "gpu_worker/backends/groups",
         "gpu_worker/backends/cuda",
         "gpu_worker/backends/cuda/driver",
+        "gpu_worker/backends/cuda/generated",
         "gpu_worker/backends/cuda/problem",
     ],
     "gpu_worker/backends/cuda/cublaslt": CUDA,

@@ -9,7 +9,10 @@ const DescribedDevice kA100Device = {
     .title = "NVIDIA A100 80GB",
     // A100 data sheet: 108 SMs of 64 lanes, at 1.41 GHz 19.5 TFLOPS in fp32.
     .multiprocessors = 108,
-    .multiprocessor = {.shared_bytes = 164 << 10, .threads = 2048, .blocks = 32},
+    .multiprocessor = {.architecture = "sm_80",
+                       .shared_bytes = 164 << 10,
+                       .threads = 2048,
+                       .blocks = 32},
     .flops_per_us = 19.5e6,
     // Data sheet: 156 TFLOPS in TF32 without sparsity.
     .tf32_flops_per_us = 156e6,

@@ -13,7 +13,10 @@ const DescribedDevice kH200Device = {
     // H200 data sheet and Hopper architecture white paper: 132 SMs of 128 lanes, at 1.98 GHz 66.9
     // TFLOPS in fp32, of which 60 are left at the clock under load.
     .multiprocessors = 132,
-    .multiprocessor = {.shared_bytes = 228 << 10, .threads = 2048, .blocks = 32},
+    .multiprocessor = {.architecture = "sm_90a",
+                       .shared_bytes = 228 << 10,
+                       .threads = 2048,
+                       .blocks = 32},
     .flops_per_us = 60e6,
     // Data sheet: 494 TFLOPS in TF32 without sparsity, of which 400 are left likewise.
     .tf32_flops_per_us = 400e6,

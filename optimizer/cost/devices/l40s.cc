@@ -9,7 +9,10 @@ const DescribedDevice kL40sDevice = {
     // L40S data sheet: 142 SMs of 128 lanes, at 2.52 GHz 91.6 TFLOPS in fp32; at the clock that its
     // 350 W allow under load some 70.
     .multiprocessors = 142,
-    .multiprocessor = {.shared_bytes = 100 << 10, .threads = 1536, .blocks = 24},
+    .multiprocessor = {.architecture = "sm_89",
+                       .shared_bytes = 100 << 10,
+                       .threads = 1536,
+                       .blocks = 24},
     .flops_per_us = 70e6,
     // Data sheet: 183 TFLOPS in TF32 without sparsity, of which 140 are left likewise.
     .tf32_flops_per_us = 140e6,

@@ -2,12 +2,14 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "optimizer/cost/kernel_blocks.h"
 #include "optimizer/cost/kernel_work.h"
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -152,9 +154,50 @@ TEST(DescribedDeviceTest, WhatWaitsKeepsThePlacesOfItsBlocks) {
     device.multiprocessor = {.shared_bytes = 100 << 10, .threads = threads, .blocks = 32};
     EXPECT_NEAR(Predict(device, "elementwise", relu).compute_share, share, 1e-5) << threads;
   }
-  // Where there are fewer registers they are what is scarce.
+  // Where there are fewer registers they are what is scarce: of 32 for each thread.
   device.multiprocessor.registers = 16384;
-  EXPECT_NEAR(Predict(device, "elementwise", relu).compute_share, 0.25, 1e-5);
+  EXPECT_NEAR(Predict(device, "elementwise", relu).compute_share, 0.5, 1e-5);
+}
+
+// Says of every kernel what the test does.
+class NamingCatalog : public KernelCatalog {
+ public:
+  explicit NamingCatalog(std::string name) : name_(std::move(name)) {}
+  std::vector<Kernel> KernelsAt(const Graph&, NodeId, bool) const override { return {}; }
+  Kernel Reorder(const TensorType&, Format, Format) const override { return {}; }
+  absl::string_view Version(absl::string_view) const override { return "1"; }
+  std::string GeneratedName(const Graph&, const Kernel&) const override { return name_; }
+
+ private:
+  const std::string name_;
+};
+
+TEST(DescribedDeviceTest, AKernelTakesWhatItsLineOfTheTableSays) {
+  const Multiprocessor l40s = kL40sDevice.multiprocessor;
+  const auto lone = LoneKernelOf(
+      {.family = "elementwise",
+       .graph_text = "graph {\n  input %x: float32[64]\n  %y = Relu(%x) {}\n  output %y\n}"});
+  ASSERT_TRUE(lone.ok()) << lone.status();
+  const auto blocks = [&](const KernelCatalog* catalog) {
+    return *BlocksOf(*lone, 10, l40s, catalog);
+  };
+  for (const std::string name : {"depthwise/v4/p4", "depthwise/v1/p1"}) {
+    const NamingCatalog catalog(name);
+    EXPECT_EQ(blocks(&catalog).resources_of, name);
+    EXPECT_EQ(blocks(&catalog).blocks_side_by_side,
+              ResidentBlocks(*ResourcesOf(name, "sm_89"), l40s));
+  }
+  EXPECT_NE(ResourcesOf("depthwise/v1/p1", "sm_89")->registers,
+            ResourcesOf("depthwise/v4/p4", "sm_89")->registers);
+  // Of what the table has not, the worst of the family.
+  const NamingCatalog unknown("elementwise/v64");
+  for (const KernelCatalog* catalog :
+       {static_cast<const KernelCatalog*>(&unknown), static_cast<const KernelCatalog*>(nullptr)}) {
+    EXPECT_EQ(blocks(catalog).resources_of, "elementwise");
+    EXPECT_EQ(blocks(catalog).blocks_side_by_side,
+              ResidentBlocks(WorstResourcesOf("elementwise", l40s), l40s));
+  }
+  EXPECT_EQ(ResourcesOf("elementwise/v64", "sm_89"), std::nullopt);
 }
 
 TEST(DescribedDeviceTest, WeightsComeFromMemoryAndValuesFromTheCache) {
@@ -202,6 +245,22 @@ TEST(DescribedDeviceTest, TheEnvelopeKnowsNoBlocks) {
   EXPECT_EQ(profile.bytes, 0);
 }
 
+TEST(DescribedDeviceTest, DrawsStayWithinAThirdAndKeepWhatIsCounted) {
+  std::set<double> rates;
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    const DescribedDevice drawn = DrawnDevice(kH200Device, seed);
+    EXPECT_EQ(drawn.multiprocessors, kH200Device.multiprocessors);
+    EXPECT_EQ(drawn.flops_per_us, DrawnDevice(kH200Device, seed).flops_per_us);
+    for (const auto& [rate, nominal] : {std::pair(drawn.flops_per_us, kH200Device.flops_per_us),
+                                        {drawn.kernel_us, kH200Device.kernel_us}}) {
+      EXPECT_LE(rate, 1.3001 * nominal);
+      EXPECT_GE(rate, nominal / 1.3001);
+      rates.insert(rate / nominal);
+    }
+  }
+  EXPECT_EQ(rates.size(), 100u) << "each constant is drawn by itself";
+}
+
 TEST(DescribedDeviceTest, OtherFamiliesHaveNoProfile) {
   EXPECT_EQ(Predict(kTen, "conv_winograd", Product(64)).samples, 0);
   EXPECT_EQ(Predict(kTen, "matmul", "no graph").samples, 0);
@@ -231,7 +290,8 @@ TEST(DescribedDeviceTest, EveryDeviceIsWhole) {
     }
     // Of every kernel that plait generates some blocks fit.
     for (const char* family : {"attention", "separable", "elementwise"}) {
-      EXPECT_GE(ResidentBlocks(ResourcesOf(family), device->multiprocessor), 2) << family;
+      const BlockResources worst = WorstResourcesOf(family, device->multiprocessor);
+      EXPECT_GE(ResidentBlocks(worst, device->multiprocessor), 2) << family;
     }
     const DeviceDescription description = DescriptionOf(*device);
     EXPECT_EQ(description.backend, "model");

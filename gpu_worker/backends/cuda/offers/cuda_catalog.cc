@@ -5,10 +5,14 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/simulated_device.h"
+#include "gpu_worker/backends/cuda/generated/kernel.h"
 #include "gpu_worker/backends/cuda/offers/cuda_family.h"
 #include "gpu_worker/backends/cuda/offers/forms.h"
 #include "gpu_worker/backends/cuda/offers/operands.h"
+#include "gpu_worker/backends/cuda/problem/problem_shape.h"
 #include "gpu_worker/backends/groups/move_chains.h"
 #include "optimizer/kernels/format_rules.h"
 
@@ -169,6 +173,24 @@ bool CudaCatalog::LeavesRoom(const Kernel& kernel, int threads) const {
 bool CudaCatalog::ReadsParts(const Kernel& kernel) const { return TakesParts(kernel); }
 
 bool CudaCatalog::WritesParts(const Kernel& kernel) const { return ReadsParts(kernel); }
+
+std::string CudaCatalog::GeneratedName(const Graph& graph, const Kernel& kernel) const {
+  absl::string_view named = ImplementationOfForm(kernel.variant);
+  if (absl::ConsumePrefix(&named, "generated/")) return std::string(named);
+  const std::optional<KernelProblem> problem =
+      kernel.nodes.empty() ? ProblemOfReorder(graph.type(graph.inputs()[0]), kernel)
+                           : ProblemOfKernel(graph, kernel);
+  // The families rely on sizes that are checked.
+  if (!named.empty() || !problem.has_value() || !ShapeOf(problem->problem).ok()) return "";
+  const KernelForm form{
+      .precision = problem->precision, .layout = problem->layout, .device = options_.device};
+  for (const GeneratedFamily* family : GeneratedFamilies()) {
+    for (const GeneratedKernel& generated : family->list(problem->problem, form)) {
+      if (generated.is_listed) return absl::StrCat(family->name, "/", generated.variant);
+    }
+  }
+  return "";
+}
 
 absl::string_view CudaCatalog::Version(absl::string_view /*family*/) const { return "1"; }
 

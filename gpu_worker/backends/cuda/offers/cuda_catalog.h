@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpu_worker/backends/cuda/generated/kernel.h"
 #include "optimizer/kernels/kernel_catalog.h"
 
 namespace plait::cuda {
@@ -19,6 +20,8 @@ class CudaCatalog : public KernelCatalog {
     // Products whose errors can be measured have forms in 16 bits, and views move such values.
     bool fp16 = false;
     bool bf16 = false;
+    // By which GeneratedName() tells what comes first.
+    KernelDevice device = {};
   };
   explicit CudaCatalog(Options options) : options_(options) {}
 
@@ -33,6 +36,7 @@ class CudaCatalog : public KernelCatalog {
   bool LeavesRoom(const plait::Kernel& kernel, int threads) const override;
   bool ReadsParts(const plait::Kernel& kernel) const override;
   bool WritesParts(const plait::Kernel& kernel) const override;
+  std::string GeneratedName(const plait::Graph& graph, const plait::Kernel& kernel) const override;
   // Values between kernels stay in the second cache.
   double CopyInPlanRatio() const override { return 1; }
   // Always "1": no profile is kept yet.

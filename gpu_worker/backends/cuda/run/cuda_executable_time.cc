@@ -6,9 +6,10 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cuda/driver/launch_chain.h"
+#include "gpu_worker/backends/cuda/offers/cuda_catalog.h"
 #include "gpu_worker/backends/cuda/run/cuda_executable.h"
 #include "gpu_worker/backends/cuda/run/cuda_status.h"
-#include "gpu_worker/backends/cuda/run/predicted_times.h"
+#include "optimizer/plan/predicted_times.h"
 
 // How long a plan takes on the device.
 
@@ -27,6 +28,12 @@ constexpr double kKernelShareMin = 0.2;
 int RunsOfSpan(double once_us) {
   return static_cast<int>(
       std::clamp(std::ceil(kSpanUsMin / std::max(once_us, 1.0)), 1.0, 1.0 * kRunsOfSpanMax));
+}
+
+// What stands in for times on a simulated device: who asks it for one is told a prediction for an
+// H200.
+PredictedTimes PredictionsOf(const plait::Graph& graph, const Plan& plan) {
+  return PredictedTimes(kH200Device, CudaCatalog({}), graph, plan);
 }
 
 }  // namespace
@@ -102,7 +109,7 @@ absl::StatusOr<std::vector<double>> CudaExecutable::Time(int repeats) {
 absl::StatusOr<std::vector<double>> CudaExecutable::TimeSamples(int repeats) {
   if (device_.is_simulated) {
     return std::vector<double>(static_cast<size_t>(std::max(repeats, 0)),
-                               PredictRun(kH200Device, graph_, given_));
+                               PredictionsOf(graph_, given_).RunUs(kH200Device));
   }
   std::vector<double> samples_us;
   if (is_lone_kernel()) {
@@ -128,7 +135,7 @@ absl::StatusOr<std::vector<double>> CudaExecutable::TimeSamples(int repeats) {
 }
 
 absl::StatusOr<std::vector<double>> CudaExecutable::TimeSteps() {
-  if (device_.is_simulated) return PredictSteps(kH200Device, graph_, given_);
+  if (device_.is_simulated) return PredictionsOf(graph_, given_).StepsUs(kH200Device);
   // A step that runs in parts takes what these take.
   std::vector<double> step_us(given_.steps.size(), 0.0);
   size_t given = 0;

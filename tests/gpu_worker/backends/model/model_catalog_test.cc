@@ -2,13 +2,16 @@
 #include <set>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bench/search/described_search.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/cost/described_device.h"
+#include "optimizer/cost/kernel_blocks.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/search/optimize.h"
 #include "optimizer/search/plan_graph.h"
@@ -125,6 +128,37 @@ TEST_F(ModelCatalogTest, ThePlanIsBoundToTheDeviceAndNothingInItRunsAlone) {
   const absl::StatusOr<PlannedGraph> baseline = Planned(false);
   ASSERT_TRUE(baseline.ok()) << baseline.status();
   EXPECT_LT(planned->predicted_us, baseline->predicted_us);
+}
+
+// Every kernel of plait's own that usual layers bring has its line in the table, for each device.
+TEST_F(ModelCatalogTest, TheTableHasTheKernelsThatAreOffered) {
+  std::set<std::string> known;
+  for (const DescribedDevice* described : DescribedDevices()) {
+    const auto catalog = *CatalogFor(DescriptionOf(*described));
+    for (NodeId node = 0; node < graph_.node_count(); ++node) {
+      for (const Kernel& kernel : catalog->KernelsAt(graph_, node, true)) {
+        const auto lone = LoneKernelOf(KernelProfileKey(graph_, kernel, {}));
+        ASSERT_TRUE(lone.ok()) << lone.status();
+        const auto blocks =
+            BlocksOf(*lone, described->multiprocessors, described->multiprocessor, catalog.get());
+        ASSERT_TRUE(blocks.has_value());
+        if (blocks->resources_of.empty()) continue;  // a library's
+        EXPECT_TRUE(absl::StrContains(blocks->resources_of, '/')) << blocks->resources_of;
+        known.insert(blocks->resources_of.substr(0, blocks->resources_of.find('/')));
+      }
+    }
+  }
+  EXPECT_THAT(known, testing::IsSupersetOf(
+                         {"depthwise", "elementwise", "movement", "pool", "rows", "separable"}));
+}
+
+// A plan's implementation, too.
+TEST_F(ModelCatalogTest, TheKernelThatAVariantNamesIsMeant) {
+  Kernel kernel = catalog_->KernelsAt(graph_, 0, false).front();
+  kernel.variant = "strict/generated/depthwise/v4/p4";
+  EXPECT_EQ(catalog_->GeneratedName(graph_, kernel), "depthwise/v4/p4");
+  kernel.variant = "strict/cudnn/eng0";
+  EXPECT_EQ(catalog_->GeneratedName(graph_, kernel), "");
 }
 
 TEST_F(ModelCatalogTest, ASearchDecidesByPredictionsOnAnyNumberOfThreads) {
