@@ -37,7 +37,8 @@ void AppendPredictions(const v1::Report& report, std::string* text) {
                         report.baseline().kernels());
   absl::StrAppendFormat(text, "%-12s %13.1f %9d\n", "  optimized",
                         report.optimized().predicted_us(), report.optimized().kernels());
-  absl::StrAppendFormat(text, "speedup      %.3f, predicted\n", report.speedup());
+  absl::StrAppendFormat(text, "speedup      %.3f [%.3f, %.3f], predicted\n", report.speedup(),
+                        report.speedup_low(), report.speedup_high());
 }
 
 void AppendLatencies(const v1::Report& report, std::string* text) {

@@ -118,6 +118,15 @@ Refusal PredictedRefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& ref
   return Untimed(baseline, refused, reason, rel_error_max);
 }
 
+Refusal UncertainRefusalOf(const PlanCandidate& baseline, const PlanCandidate& refused,
+                           const Speedup& speedup) {
+  const CandidateMeasurement none;
+  Refusal refusal = Untimed({baseline, none}, {refused, none}, RefusalReason::kNotFaster, 0);
+  refusal.speedup = speedup.median;
+  refusal.speedup_certain = speedup.certain;
+  return refusal;
+}
+
 void AddRefusedKernel(absl::string_view family, int layers, absl::string_view place,
                       const LayerError& error, std::vector<Refusal>& refusals) {
   auto entry = std::find_if(refusals.begin(), refusals.end(),

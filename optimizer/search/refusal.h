@@ -69,6 +69,11 @@ Refusal RefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused, dou
 Refusal PredictedRefusalOf(const MeasuredPlan& baseline, const MeasuredPlan& refused,
                            double rel_error_max);
 
+// The same of a plan that was not compared, since with other constants of the device it is not
+// predicted to be faster: kNotFaster.
+Refusal UncertainRefusalOf(const PlanCandidate& baseline, const PlanCandidate& refused,
+                           const Speedup& speedup);
+
 // Adds a kernel of this family that was refused at so many layers, the worst of which is `place`
 // with that error. A family stands in the list once, with the worst layer of all.
 void AddRefusedKernel(absl::string_view family, int layers, absl::string_view place,

@@ -35,6 +35,10 @@ struct VerificationOptions {
   bool accept_inconclusive = false;
   int given_inputs = 0;         // on which outputs are compared, beside the verifier's random ones
   double rel_error_max = 1e-4;  // by which the verifier judges outputs; refusals tell it
+  // Of a device that is only described: what a candidate would take, in microseconds, by several
+  // draws of the device's constants, the same ones for each. Null: its predictions are taken as
+  // they are.
+  std::function<std::vector<double>(const PlanCandidate&)> predicted_draws_us = nullptr;
 };
 
 // What decides. What is referred to must outlive the call.

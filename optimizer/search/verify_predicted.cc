@@ -1,7 +1,9 @@
 #include "optimizer/search/verify_predicted.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -23,6 +25,45 @@ std::string ComputationOf(const PlanCandidate& candidate) {
   return absl::StrCat("graph ", candidate.graph.fingerprint().ToString());
 }
 
+// The share of draws that may lie outside of either bound.
+constexpr double kTailShare = 0.025;
+
+// Of times of the baseline and of a candidate, by draw.
+Speedup SpeedupOf(double median, absl::Span<const double> before_us,
+                  absl::Span<const double> after_us) {
+  if (before_us.empty())
+    return {.median = median, .certain = median, .low = median, .high = median};
+  std::vector<double> ratios;
+  for (size_t draw = 0; draw < before_us.size(); ++draw) {
+    ratios.push_back(before_us[draw] / std::max(after_us[draw], kPredictedUsMin));
+  }
+  std::sort(ratios.begin(), ratios.end());
+  const auto outside = static_cast<size_t>(kTailShare * static_cast<double>(ratios.size()));
+  const double low = std::min(median, ratios[outside]);
+  const double high = std::max(median, ratios[ratios.size() - 1 - outside]);
+  return {.median = median, .certain = low, .low = low, .high = high};
+}
+
+// Speed-ups over the baseline.
+class PredictedSpeedups {
+ public:
+  PredictedSpeedups(const PlanCandidate& baseline, const VerificationOptions& options)
+      : baseline_us_(baseline.predicted_us), draws_us_(options.predicted_draws_us) {
+    if (draws_us_ != nullptr) baseline_draws_us_ = draws_us_(baseline);
+  }
+
+  Speedup Of(const PlanCandidate& candidate) const {
+    const double ratio = baseline_us_ / std::max(candidate.predicted_us, kPredictedUsMin);
+    return SpeedupOf(ratio, baseline_draws_us_,
+                     draws_us_ != nullptr ? draws_us_(candidate) : std::vector<double>());
+  }
+
+ private:
+  const double baseline_us_;
+  const std::function<std::vector<double>(const PlanCandidate&)>& draws_us_;
+  std::vector<double> baseline_draws_us_;
+};
+
 }  // namespace
 
 absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidate> candidates,
@@ -38,8 +79,14 @@ absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidat
     return candidates[a].predicted_us < candidates[b].predicted_us;
   });
   absl::flat_hash_map<std::string, CandidateMeasurement> compared;  // by what they compute
+  const PredictedSpeedups speedups(baseline, options);
   for (const int index : order) {
     const PlanCandidate& candidate = candidates[index];
+    const Speedup speedup = speedups.Of(candidate);
+    if (speedup.certain <= 1) {
+      result.refused.push_back(UncertainRefusalOf(baseline, candidate, speedup));
+      continue;
+    }
     std::string computation = ComputationOf(candidate);
     auto known = compared.find(computation);
     if (known == compared.end()) {
@@ -53,9 +100,7 @@ absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidat
     if (ran && IsAccepted(known->second.equivalence, options.accept_inconclusive)) {
       result.winner = index;
       result.optimized = known->second;
-      const double ratio =
-          baseline.predicted_us / std::max(candidate.predicted_us, kPredictedUsMin);
-      result.speedup = {.median = ratio, .certain = ratio, .low = ratio, .high = ratio};
+      result.speedup = speedup;
       return result;
     }
     result.refused.push_back(PredictedRefusalOf({baseline, result.baseline},

@@ -269,8 +269,8 @@ Json ReportJson(const v1::Report& report, bool with_trace) {
   json["baseline"] = MeasuredJson(report.baseline(), is_predicted);
   json["optimized"] = OptimizedJson(report.optimized(), is_predicted);
   json["speedup"] = report.speedup();
-  json["speedup_low"] = NumberOrNull(is_predicted, report.speedup_low());
-  json["speedup_high"] = NumberOrNull(is_predicted, report.speedup_high());
+  json["speedup_low"] = report.speedup_low();
+  json["speedup_high"] = report.speedup_high();
   json["equivalence"] = EquivalenceJson(report.equivalence());
   json["search"] = SearchJson(report.search(), with_trace);
   json["plan"] = PlanJson(report);

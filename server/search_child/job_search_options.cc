@@ -3,6 +3,7 @@
 #include "base/machine_cores.h"
 #include "optimizer/rules/rule.h"
 #include "server/search_child/measurement_source.h"
+#include "server/search_child/predicted_draws.h"
 
 namespace plait {
 
@@ -22,6 +23,7 @@ SearchOptions JobSearchOptions(const internal::Start& start, bool is_portable) {
   options.verification.accept_inconclusive = asked.accept_inconclusive();
   options.verification.given_inputs = asked.input_sets_size();
   options.verification.rel_error_max = ToleranceOf(asked);
+  options.verification.predicted_draws_us = PredictedDraws(start);
   return options;
 }
 

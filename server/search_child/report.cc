@@ -218,11 +218,8 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   optimized.set_schedule(result.schedule);
 
   report.set_speedup(result.speedup.median);
-  // Nothing is measured again of a device that is only described.
-  if (!start.device().predicted()) {
-    report.set_speedup_low(result.speedup.low);
-    report.set_speedup_high(result.speedup.high);
-  }
+  report.set_speedup_low(result.speedup.low);
+  report.set_speedup_high(result.speedup.high);
   SetEquivalence(facts, result, report.mutable_equivalence());
   SetSearch(facts, result, report.mutable_search());
   SetRefused(result, &report);

@@ -42,7 +42,7 @@ TEST(ReportTableTest, SaysThatADescribedDeviceWasNotMeasured) {
             "predicted, us      one run   kernels\n"
             "  baseline            98.0        12\n"
             "  optimized           49.0         6\n"
-            "speedup      2.002, predicted\n");
+            "speedup      2.002 [1.900, 2.100], predicted\n");
 }
 
 TEST(ReportTableTest, SaysNothingOfRuntimesWherePlaitIsTheOnlyOne) {

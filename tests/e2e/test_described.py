@@ -32,7 +32,8 @@ def test_a_result_for_a_gpu_that_is_not_there(cli, server, folder, model_file):
             assert report[side][name] is None
     ratio = report["baseline"]["predicted_us"] / report["optimized"]["predicted_us"]
     assert report["speedup"] == pytest.approx(ratio) and ratio > 1
-    assert report["speedup_low"] is None and report["speedup_high"] is None
+    # With other constants of the device, too.
+    assert 1 < report["speedup_low"] <= report["speedup"] <= report["speedup_high"]
     assert report["optimized"]["kernels"] < report["baseline"]["kernels"]
     assert report["equivalence"]["verdict"] == "equivalent"
     assert report["equivalence"]["inputs_tried"] > 0

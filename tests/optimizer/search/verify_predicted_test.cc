@@ -53,8 +53,8 @@ Graph GraphWith(const std::string& op) {
 
 class VerifyPredictedTest : public testing::Test {
  protected:
-  VerificationResult Verify() {
-    const auto result = VerifyPredicted(candidates_, {}, {verifier_, budget_, log_, {}});
+  VerificationResult Verify(const VerificationOptions& options = {}) {
+    const auto result = VerifyPredicted(candidates_, options, {verifier_, budget_, log_, {}});
     EXPECT_TRUE(result.ok()) << result.status();
     return result.ok() ? *result : VerificationResult();
   }
@@ -78,6 +78,29 @@ TEST_F(VerifyPredictedTest, TheShortestPredictionWins) {
   EXPECT_EQ(result.candidates_measured, 0);
   EXPECT_THAT(verifier_.calls, ElementsAre("base best"));
   EXPECT_EQ(log_.verifications().size(), 1u);
+}
+
+// The best one is so by the constants alone: by three draws of a hundred it takes longer.
+TEST_F(VerifyPredictedTest, AFindingSurvivesOtherConstants) {
+  const auto draws_us = [](const PlanCandidate& candidate) {
+    std::vector<double> us(100, candidate.predicted_us);
+    if (candidate.id == "base") return us;
+    for (int draw = 0; draw < 100; ++draw) us[draw] *= 1 + (draw - 50) / 1000.0;
+    if (candidate.id == "best") us[0] = us[40] = us[80] = 101;
+    return us;
+  };
+  const VerificationResult result = Verify({.predicted_draws_us = draws_us});
+  EXPECT_EQ(result.winner, 4);
+  EXPECT_THAT(verifier_.calls, ElementsAre("base second"));
+  EXPECT_DOUBLE_EQ(result.speedup.median, 100.0 / 60);
+  // The third worst and the third best of the draws.
+  EXPECT_DOUBLE_EQ(result.speedup.low, 100 / (60 * 1.047));
+  EXPECT_DOUBLE_EQ(result.speedup.high, 100 / (60 * 0.952));
+  EXPECT_EQ(result.speedup.certain, result.speedup.low);
+  ASSERT_EQ(result.refused.size(), 1u);
+  EXPECT_EQ(result.refused[0].reason, RefusalReason::kNotFaster);
+  EXPECT_EQ(result.refused[0].predicted_speedup, 2);
+  EXPECT_DOUBLE_EQ(result.refused[0].speedup_certain, 100.0 / 101);
 }
 
 TEST_F(VerifyPredictedTest, WhatIsWrongIsRefusedWithAllPlansOfItsGraph) {
