@@ -118,12 +118,20 @@ absl::StatusOr<SearchResult> OptimizeIslands(const Graph& graph, const SearchOpt
     Graph piece = ExtractRegion(graph, segment.region);
     if (!segment.is_host) {
       IslandProgress progress(context.progress, whole.islands.size(), count);
-      const SearchContext inner{context.device,   context.catalog,    context.profiles,
-                                context.verifier, context.budget,     context.log,
-                                progress,         context.load_effect};
+      const SearchContext inner{.device = context.device,
+                                .catalog = context.catalog,
+                                .profiles = context.profiles,
+                                .verifier = context.verifier,
+                                .budget = context.budget,
+                                .log = context.log,
+                                .progress = progress,
+                                .load_effect = context.load_effect,
+                                .is_predicted = context.is_predicted};
       PLAIT_ASSIGN_OR_RETURN(const SearchResult result,
                              OptimizeWhole(piece, IslandOptions(options), inner, profiles));
-      parts.push_back({Median(result.baseline_latency_us), result.speedup});
+      const double before_us =
+          context.is_predicted ? result.predicted_baseline_us : Median(result.baseline_latency_us);
+      parts.push_back({before_us, result.speedup});
       AddIsland(whole, piece, result);
       piece = result.graph;
     }

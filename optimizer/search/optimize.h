@@ -75,7 +75,7 @@ struct SearchContext {
   // bound to them. Not with opaque nodes.
   absl::Span<const Graph> other_shapes = {};
   // The device is only described: profiles are predictions, the verifier compares outputs and times
-  // nothing, and predicted times decide (VerifyPredicted). Not with opaque nodes or other shapes.
+  // nothing, and predicted times decide (VerifyPredicted). Not with other shapes.
   bool is_predicted = false;
 };
 

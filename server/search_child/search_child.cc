@@ -109,7 +109,7 @@ class ChildSearch {
 
   // Now, and not when everything has been searched.
   absl::Status CheckRequest(const Model& model, const Bound& bound) const {
-    if (is_predicted() && !bound.opaque_nodes.empty()) {
+    if (is_predicted() && !wire::IsSimulated(start_.device()) && !bound.opaque_nodes.empty()) {
       return wire::Error(
           v1::ERROR_REASON_UNSUPPORTED,
           absl::StrCat("the model has nodes that plait lacks, and on ", start_.device().id(),

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 import programs
 
 sys.path.insert(0, str(programs.ROOT / "bench" / "models"))
+sys.path.append(str(programs.ROOT / "tests" / "runtime"))
 
 import light  # noqa: E402 (found through the line above)
 import sample_inputs  # noqa: E402

@@ -15,6 +15,7 @@ import models
 import programs
 import schemas
 import skeleton
+import strange_models
 from waiting import wait_until
 
 SKELETONS = programs.ROOT / "bench" / "models" / "skeletons"
@@ -127,6 +128,26 @@ def assert_equals_reference(cli, folder, optimized, original):
     _, expected = outputs_of(cli, folder, original, "reference")
     for output, wanted in zip(outputs, expected, strict=True):
         assert np.linalg.norm(output - wanted) <= REL_ERROR_MAX * np.linalg.norm(wanted)
+
+
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+@pytest.mark.parametrize("name, operator", [("detector", "NonMaxSuppression"), ("loop", "Loop"),
+                                            ("nonzero", "NonZero")])
+def test_what_lies_between_nodes_of_the_host_has_plans(cli, server, folder, name, operator):
+    model, optimized = folder / "strange.onnx", folder / "out.onnx"
+    model.write_bytes(strange_models.MODELS[name]())
+    report = cli.run("optimize", model, "-o", optimized, "--device", "cuda:0", "--budget", "60s",
+                     *server, "--json").expect(0).json
+    schemas.check("optimize", report)
+    # The worker ran each part's plan, and compared it with the part's definition.
+    assert report["device"]["predicted"] and report["equivalence"]["verdict"] == "equivalent"
+    assert report["speedup"] >= report["speedup_low"] >= 1
+    # All that the device does not run is in a part that the result names.
+    (part,) = [each for each in report["model"]["host_segments"] if operator in each["operators"]]
+    assert part["reason"] and part["nodes"] >= len(part["operators"])
+    assert report["optimized"]["fallback_nodes"] == 0 and report["optimized"]["kernels"] > 0
+    plans = cli.run("plans", optimized, "--json").expect(0).json["plans"]
+    assert plans and all("_simulated" in plan["device"] for plan in plans)
 
 
 @pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")

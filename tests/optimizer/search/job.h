@@ -38,8 +38,8 @@ struct Job {
   absl::StatusOr<SearchResult> Run(const Graph& graph, Profiler& measures, Verifier& verifies,
                                    Budget& budget) {
     ProfileCache profiles(measures, log);
-    const SearchContext context{device, catalog,  profiles, verifies,    budget,
-                                log,    progress, {},       other_shapes};
+    const SearchContext context{device, catalog,  profiles, verifies,     budget,
+                                log,    progress, {},       other_shapes, is_predicted};
     absl::StatusOr<SearchResult> result = Optimize(graph, options, context);
     profiles_measured = profiles.profiles_measured();
     return result;
@@ -58,6 +58,7 @@ struct Job {
   NoProgress progress;
   SearchOptions options;
   std::vector<Graph> other_shapes;
+  bool is_predicted = false;
   int64_t profiles_measured = 0;
 };
 

@@ -81,5 +81,20 @@ TEST(OptimizeTest, EachIslandHasAPlanAndTheNamesOfTheWhole) {
   }
 }
 
+// Of a simulated device: nothing is timed of any of them.
+TEST(OptimizeTest, PredictionsOfIslandsAddUp) {
+  Job job;
+  job.is_predicted = true;
+  const absl::StatusOr<SearchResult> result = job.Run(CellsAroundAnOpaqueNode());
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->islands.size(), 2u);
+  EXPECT_TRUE(result->improved);
+  EXPECT_EQ(result->equivalence.verdict, Verdict::kEquivalent);
+  EXPECT_GT(result->predicted_us, 0);
+  EXPECT_NEAR(result->speedup.median, result->predicted_baseline_us / result->predicted_us, 1e-9);
+  EXPECT_EQ(result->candidates_measured, 0);
+  for (const PlannedIsland& island : result->islands) EXPECT_TRUE(island.plan.predicted);
+}
+
 }  // namespace
 }  // namespace plait
