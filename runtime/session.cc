@@ -135,7 +135,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const Model& imported,
   std::unique_ptr<Session> session(new Session());
   session->options_ = options;
   session->plans_ = ReadFilePlans(imported);
-  PLAIT_RETURN_IF_ERROR(session->Open());
+  PLAIT_RETURN_IF_ERROR(session->Open(session->IsOpen(imported)));
   const absl::MutexLock lock(&session->load_mutex_);
   session->rebinder_.emplace(imported, session->plans_, *session->executor_);
   PLAIT_ASSIGN_OR_RETURN(session->main_, session->Load(imported, options.shapes));
@@ -150,12 +150,13 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const Model& imported,
 
 // What the plans are for depends on the device, which says how many threads it has only when it is
 // open.
-absl::Status Session::Open() {
+absl::Status Session::Open(bool is_open) {
   const auto open = [&](int threads) {
     return OpenExecutor(options_.device, {.threads = threads,
                                           .pins_threads = options_.pins_threads,
                                           .shares_threads = true,
                                           .shares_weights = true,
+                                          .shares_formats = is_open,
                                           .shares_working_memory = true});
   };
   PLAIT_ASSIGN_OR_RETURN(executor_, open(options_.threads));

@@ -116,7 +116,7 @@ class Session {
  private:
   Session() = default;
   // Opens the device with as many threads as are wanted. Errors: those of OpenExecutor.
-  absl::Status Open();
+  absl::Status Open(bool is_open);
   // Loads the model by the best plan inside, where that can be, or by a default plan. Errors: as
   // Create.
   absl::StatusOr<std::shared_ptr<LoadedShapes>> Load(const Model& model, const Bindings& given)

@@ -104,6 +104,7 @@ absl::Status Run(const std::vector<std::string>& arguments) {
   const std::vector<FilePlan> plans = ReadFilePlans(model);
   PLAIT_ASSIGN_OR_RETURN(const auto executor, OpenExecutor("cpu", {.threads = threads,
                                                                    .shares_weights = true,
+                                                                   .shares_formats = true,
                                                                    .shares_working_memory = true}));
   PlanRebinder rebinder(model, plans, *executor);
   std::vector<LoadedPlan> kept;

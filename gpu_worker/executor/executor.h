@@ -144,6 +144,11 @@ struct ExecutorOptions {
   // for several shapes have them: for a program that runs and does not measure, since what is
   // shared lies in the order in which another plan reads it.
   bool shares_weights = false;
+  // Whether families that can read each other's packed weights pack them in the one format that
+  // all of them read, even where one of them takes up to 5 % longer by it: for a program that runs
+  // a model at several shapes by plans of different families, each of which would else pack the
+  // weights again.
+  bool shares_formats = false;
   // Whether its executables share the memory of what they compute on the way, of which only one at
   // a time may then run: for a program that runs a model at several shapes in turn. Another one may
   // be loaded or go meanwhile, on one other thread each.

@@ -154,7 +154,7 @@ TEST_P(KernelConformanceTest, EveryOfferedKernelEqualsReference) {
 TEST_P(KernelConformanceTest, KernelsComputeTheSameFromSharedWeights) {
   const Graph graph = Parse(GetParam().kernel_case.graph);
   const absl::StatusOr<std::unique_ptr<Executor>> sharing =
-      OpenExecutor("cpu", {.threads = 2, .shares_weights = true});
+      OpenExecutor("cpu", {.threads = 2, .shares_weights = true, .shares_formats = true});
   ASSERT_TRUE(sharing.ok()) << sharing.status();
   for (NodeId node = 0; node < graph.node_count(); ++node) {
     for (const Kernel& kernel : catalog_->KernelsAt(graph, node, true)) {

@@ -34,6 +34,21 @@ int VectorFloats() { return CurrentInstructionSet() >= InstructionSet::kAvx512 ?
 
 int64_t FmaProduct::BlockColumns() { return 2 * int64_t{VectorFloats()}; }
 
+int64_t FmaProduct::WideBlockColumns(int64_t columns) {
+  return WideBlockVectors(columns, VectorFloats()) * int64_t{VectorFloats()};
+}
+
+absl::StatusOr<FmaProduct> FmaProduct::LoadMatrix(LoadContext* context,
+                                                  const ConstantProduct& shape, TensorId right,
+                                                  const float* bias) {
+  Tensor values;
+  const auto make = [&]() -> absl::StatusOr<const float*> {
+    PLAIT_ASSIGN_OR_RETURN(values, context->ConstantValue(right));
+    return reinterpret_cast<const float*>(values.bytes().data());
+  };
+  return Load(context, shape, {.bias = bias, .may_widen_blocks = true, .made_of = right}, make);
+}
+
 absl::StatusOr<FmaProduct> FmaProduct::Load(LoadContext* context, const ConstantProduct& shape,
                                             const Constants& constants, MakeRight make) {
   FmaProduct product = Of(shape, constants);

@@ -56,6 +56,10 @@ class FmaProduct {
   static absl::StatusOr<FmaProduct> Load(LoadContext* context, const ConstantProduct& shape,
                                          const Constants& constants, MakeRight make);
 
+  // The same of one constant matrix, in blocks of WideBlockColumns. `bias` as in Constants.
+  static absl::StatusOr<FmaProduct> LoadMatrix(LoadContext* context, const ConstantProduct& shape,
+                                               TensorId right, const float* bias);
+
   // Writes `count` numbers of row k of a matrix, from `column` on. Called by several threads.
   using ReadRight =
       absl::FunctionRef<void(int64_t matrix, int64_t k, int64_t column, int64_t count, float* to)>;
@@ -98,6 +102,8 @@ class FmaProduct {
   int64_t block_columns() const { return block_vectors_ * int64_t{vector_floats_}; }
   // Of a product that is loaded now with blocks of two vectors.
   static int64_t BlockColumns();
+  // The same with blocks that may be wider, of a matrix with so many columns.
+  static int64_t WideBlockColumns(int64_t columns);
   // The numbers of all blocks of all matrices.
   int64_t weights_bytes() const { return matrices_ * packed_floats() * 4; }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/fma_product.h"
 #include "gpu_worker/backends/cpu/kernels/onednn_kernel.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "optimizer/kernels/format_rules.h"
@@ -75,30 +77,94 @@ Product MatMulOf(const Graph& graph, const Node& node) {
   return product;
 }
 
-// A constant right matrix may lie as the library likes; one that arrives at run time is read as it
-// is.
-absl::StatusOr<OnednnDescriptor> DescribeMatMul(LoadContext* context, const Product& product,
-                                                const dnnl_memory_desc_t& result,
-                                                dnnl_primitive_attr_t attributes) {
-  const bool packs = context->graph().tensor(product.right_tensor).constant != nullptr;
+// `right` describes the right matrix.
+absl::StatusOr<OnednnDescriptor> DescribeProduct(LoadContext* context, const Product& product,
+                                                 const dnnl_memory_desc_t& right,
+                                                 const dnnl_memory_desc_t& result,
+                                                 dnnl_primitive_attr_t attributes) {
   PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t left,
                          DescribeStrided(product.left.shape, product.left.strides));
-  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t right,
-                         packs ? DescribeAny(product.right.shape)
-                               : DescribeStrided(product.right.shape, product.right.strides));
   dnnl_matmul_desc_t operation;
   PLAIT_RETURN_IF_ERROR(
       OnednnStatus(dnnl_matmul_desc_init(&operation, &left, &right, nullptr, &result), "matmul"));
   return context->onednn()->Describe(&operation, attributes);
 }
 
+// The blocks in which FmaProduct packs a matrix; nullopt for a matrix of which the library has no
+// such blocks, or in which most of a block would be empty.
+std::optional<dnnl_memory_desc_t> DescribeFmaBlocks(const ConstantProduct& shape) {
+  constexpr int64_t kDepthOfBlock = 16;
+  constexpr int64_t kColumnsMin = 64;
+  if (shape.depth % kDepthOfBlock != 0 || shape.columns < kColumnsMin) return std::nullopt;
+  dnnl_format_tag_t tag = dnnl_format_tag_undef;
+  switch (FmaProduct::WideBlockColumns(shape.columns)) {
+    case 32:
+      tag = dnnl_BA16a32b;
+      break;
+    case 48:
+      tag = dnnl_BA16a48b;
+      break;
+    default:
+      return std::nullopt;
+  }
+  const dnnl_dims_t dims = {shape.depth, shape.columns};
+  dnnl_memory_desc_t description;
+  if (dnnl_memory_desc_init_by_tag(&description, 2, dims, dnnl_f32, tag) != dnnl_success) {
+    return std::nullopt;
+  }
+  return description;
+}
+
+// A product as the library does it, and its right matrix where that is packed already.
+struct DescribedProduct {
+  OnednnDescriptor descriptor;
+  const void* packed = nullptr;
+};
+
+// A constant right matrix may lie as the library likes; one that arrives at run time is read as it
+// is.
+absl::StatusOr<DescribedProduct> DescribeMatMul(LoadContext* context, const Product& product,
+                                                const dnnl_memory_desc_t& result,
+                                                dnnl_primitive_attr_t attributes) {
+  const bool packs = context->graph().tensor(product.right_tensor).constant != nullptr;
+  PLAIT_ASSIGN_OR_RETURN(const dnnl_memory_desc_t right,
+                         packs ? DescribeAny(product.right.shape)
+                               : DescribeStrided(product.right.shape, product.right.strides));
+  DescribedProduct described;
+  PLAIT_ASSIGN_OR_RETURN(described.descriptor,
+                         DescribeProduct(context, product, right, result, attributes));
+  if (!packs || !context->shares_formats() || product.right.shape.size() != 2) return described;
+  const ConstantProduct shape{.rows = product.left.shape[0],
+                              .depth = product.right.shape[0],
+                              .columns = product.right.shape[1],
+                              .right_row_floats = product.right.strides[0],
+                              .right_column_floats = product.right.strides[1]};
+  const std::optional<dnnl_memory_desc_t> blocks = DescribeFmaBlocks(shape);
+  if (!blocks.has_value()) return described;
+  absl::StatusOr<OnednnDescriptor> in_blocks =
+      DescribeProduct(context, product, *blocks, result, attributes);
+  // Others may take any format, and take their time.
+  if (!in_blocks.ok() ||
+      ImplementationOf(in_blocks->get()) != ImplementationOf(described.descriptor.get())) {
+    return described;
+  }
+  PLAIT_ASSIGN_OR_RETURN(const FmaProduct fma,
+                         FmaProduct::LoadMatrix(context, shape, product.right_tensor, nullptr));
+  return DescribedProduct{*std::move(in_blocks), fma.RightAt(0, 0)};
+}
+
 absl::Status AddOperands(LoadContext* context, const Product& product,
-                         const OnednnDescriptor& descriptor,
+                         const DescribedProduct& described,
                          std::vector<OnednnArgument>* arguments) {
+  const OnednnDescriptor& descriptor = described.descriptor;
   PLAIT_ASSIGN_OR_RETURN(const Operand left, context->Find(product.left_tensor));
   if (left.format != Format::kPlain) return context->Refuse();
   arguments->push_back({DNNL_ARG_SRC, ChosenDescription(descriptor, DNNL_ARG_SRC), left.data});
   const dnnl_memory_desc_t chosen = ChosenDescription(descriptor, DNNL_ARG_WEIGHTS);
+  if (described.packed != nullptr) {
+    arguments->push_back({DNNL_ARG_WEIGHTS, chosen, described.packed});
+    return absl::OkStatus();
+  }
   if (context->graph().tensor(product.right_tensor).constant == nullptr) {
     PLAIT_ASSIGN_OR_RETURN(const Operand right, context->Find(product.right_tensor));
     if (right.format != Format::kPlain) return context->Refuse();
@@ -175,10 +241,10 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadMatmul(LoadContext* context) {
   PLAIT_RETURN_IF_ERROR(
       AddEpilogue(context, epilogue->operations, target, post_operations.get(), &arguments));
   PLAIT_RETURN_IF_ERROR(SetPostOperations(attributes.get(), post_operations.get()));
-  PLAIT_ASSIGN_OR_RETURN(const OnednnDescriptor descriptor,
+  PLAIT_ASSIGN_OR_RETURN(const DescribedProduct described,
                          DescribeMatMul(context, product, result_description, attributes.get()));
-  PLAIT_RETURN_IF_ERROR(AddOperands(context, product, descriptor, &arguments));
-  return OnednnKernel::Create(context, descriptor, arguments);
+  PLAIT_RETURN_IF_ERROR(AddOperands(context, product, described, &arguments));
+  return OnednnKernel::Create(context, described.descriptor, arguments);
 }
 
 }  // namespace plait

@@ -12,16 +12,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadMatmulFma(LoadContext* context) {
   const ConstantProduct shape = *ConstantProductAt(graph, nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(RowLayer layer, ReadRowLayer(context, Format::kPlain, shape.columns));
   const TensorId right = graph.node(nodes[0]).inputs[1];
-  Tensor values;
-  const auto make = [&]() -> absl::StatusOr<const float*> {
-    PLAIT_ASSIGN_OR_RETURN(values, context->ConstantValue(right));
-    return reinterpret_cast<const float*>(values.bytes().data());
-  };
-  PLAIT_ASSIGN_OR_RETURN(
-      FmaProduct product,
-      FmaProduct::Load(context, shape,
-                       {.bias = layer.epilogue.bias(), .may_widen_blocks = true, .made_of = right},
-                       make));
+  PLAIT_ASSIGN_OR_RETURN(FmaProduct product,
+                         FmaProduct::LoadMatrix(context, shape, right, layer.epilogue.bias()));
   return FmaKernel::Create(context, shape, {layer.source.floats(), shape.depth},
                            {layer.result.floats(), shape.columns}, std::move(product),
                            std::move(layer.epilogue));

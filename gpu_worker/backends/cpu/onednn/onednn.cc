@@ -85,10 +85,9 @@ bool ReadsImagesOrPixels(const_dnnl_primitive_attr_t attributes) {
 // too, and takes one pixel's number for another's; of several images it takes one's for another's.
 bool IsWrong(const_dnnl_primitive_desc_t descriptor, const_dnnl_primitive_attr_t attributes) {
   dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
-  const char* name = "";
   dnnl_primitive_desc_query(descriptor, dnnl_query_primitive_kind, 0, &kind);
-  dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
-  return kind == dnnl_convolution && absl::string_view(name).find("gemm") != std::string::npos &&
+  return kind == dnnl_convolution &&
+         ImplementationOf(descriptor).find("gemm") != absl::string_view::npos &&
          ReadsImagesOrPixels(attributes);
 }
 
@@ -178,6 +177,12 @@ absl::StatusOr<dnnl_memory_desc_t> DescribeAny(const Shape& shape) {
                                                 dnnl_f32, dnnl_format_tag_any),
                    "description"));
   return description;
+}
+
+absl::string_view ImplementationOf(const_dnnl_primitive_desc_t descriptor) {
+  const char* name = "";
+  dnnl_primitive_desc_query(descriptor, dnnl_query_impl_info_str, 0, &name);
+  return name;
 }
 
 dnnl_memory_desc_t ChosenDescription(const OnednnDescriptor& descriptor, int argument) {

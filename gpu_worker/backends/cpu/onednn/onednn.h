@@ -90,6 +90,9 @@ absl::StatusOr<dnnl_memory_desc_t> DescribeTensor(const Shape& shape, Format for
 // The choice is read with ChosenDescription, and PackWeights lays the values out so.
 absl::StatusOr<dnnl_memory_desc_t> DescribeAny(const Shape& shape);
 
+// The name of the implementation that was chosen, such as "brg:avx512_core".
+absl::string_view ImplementationOf(const_dnnl_primitive_desc_t descriptor);
+
 // What a primitive descriptor chose for an argument (DNNL_ARG_WEIGHTS, DNNL_ARG_SCRATCHPAD, ...).
 dnnl_memory_desc_t ChosenDescription(const OnednnDescriptor& descriptor, int argument);
 

@@ -36,6 +36,7 @@ class CpuExecutable : public Executable {
     PrivateCaches* private_caches;
     SharedWeights* weights = nullptr;         // nullptr: each has its own
     WorkingMemory* working_memory = nullptr;  // nullptr: each has its own; else one runs at a time
+    bool formats = false;                     // see ExecutorOptions::shares_formats
   };
 
   // REQUIRES: the plan passed CheckPlan or is OneKernelPlan's; what is shared outlives the

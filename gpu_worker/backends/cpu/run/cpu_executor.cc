@@ -37,6 +37,7 @@ class CpuExecutor : public Executor {
         yardsticks_(team_.get()),
         private_caches_(team_.get(), processor.l2_bytes),
         shares_weights_(options.shares_weights),
+        shares_formats_(options.shares_formats),
         shares_working_memory_(options.shares_working_memory) {}
 
   const DeviceDescription& device() const override { return device_; }
@@ -50,7 +51,7 @@ class CpuExecutor : public Executor {
     return CpuExecutable::Create(
         graph, plan, weights,
         {team_.get(), onednn_.get(), &private_caches_, shares_weights_ ? &shared_weights_ : nullptr,
-         shares_working_memory_ ? &working_memory_ : nullptr});
+         shares_working_memory_ ? &working_memory_ : nullptr, shares_formats_});
   }
 
   DeviceDescription device_;
@@ -59,6 +60,7 @@ class CpuExecutor : public Executor {
   CpuYardsticks yardsticks_;
   PrivateCaches private_caches_;
   const bool shares_weights_;
+  const bool shares_formats_;
   const bool shares_working_memory_;
   SharedWeights shared_weights_;
   WorkingMemory working_memory_;

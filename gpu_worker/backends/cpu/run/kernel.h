@@ -86,6 +86,7 @@ class LoadContext {
     MemoryRegion* scratch;  // of the thread that will run the kernel; reused by its next kernel
     MemoryRegion* loading;  // reused by the next load
     SharingExecutable* sharing = nullptr;  // nullptr: the executable shares no weights
+    bool shares_formats = false;           // see ExecutorOptions
   };
 
   // All that is passed must outlive the context, and the regions must outlive the kernel too.
@@ -100,6 +101,8 @@ class LoadContext {
   // The threads that the kernel may take: from 1 to all of the plan's.
   int width() const { return kernel_.width; }
   Onednn* onednn() const { return onednn_; }
+  // Whether to pack weights as other families do that can read them.
+  bool shares_formats() const { return memory_.shares_formats; }
 
   // In the order of the step's inputs, then of its outputs. Called before the family sees the
   // context.

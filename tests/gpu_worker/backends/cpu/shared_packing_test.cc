@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gpu_worker/backends/cpu/loops/instruction_set.h"
 #include "gpu_worker/backends/cpu/run/cpu_executable.h"
 #include "gpu_worker/backends/open_executor.h"
 #include "gpu_worker/executor/make_inputs.h"
@@ -53,9 +54,9 @@ const char* const kRelu = "  %r = Relu(%y)\n  output %r\n";
 
 class SharedPackingTest : public testing::Test {
  protected:
-  static std::unique_ptr<Executor> Open(bool shares_weights) {
-    absl::StatusOr<std::unique_ptr<Executor>> executor =
-        OpenExecutor("cpu", {.threads = 2, .shares_weights = shares_weights});
+  static std::unique_ptr<Executor> Open(bool shares_weights, bool shares_formats = false) {
+    absl::StatusOr<std::unique_ptr<Executor>> executor = OpenExecutor(
+        "cpu", {.threads = 2, .shares_weights = shares_weights, .shares_formats = shares_formats});
     EXPECT_TRUE(executor.ok()) << executor.status();
     return executor.ok() ? *std::move(executor) : nullptr;
   }
@@ -72,16 +73,21 @@ class SharedPackingTest : public testing::Test {
     return loaded.ok() ? *std::move(loaded) : nullptr;
   }
 
+  // A new one, which shares formats, too.
+  Executor& OpenSharingFormats() { return *others_.emplace_back(Open(true, true)); }
+
   // Loads it beside the others, and compares with one that shares nothing. Returns what it was the
   // first to pack.
-  int64_t PackedBytesOf(const PackingCase& packing) {
+  int64_t PackedBytesOf(const PackingCase& packing) { return PackedBytesOf(*sharing_, packing); }
+
+  int64_t PackedBytesOf(Executor& executor, const PackingCase& packing) {
     SCOPED_TRACE(packing.family + " " + packing.variant + "\n" + packing.graph);
     const absl::StatusOr<Graph> graph = ParseTypedGraph(packing.graph);
     EXPECT_TRUE(graph.ok()) << graph.status();
     if (!graph.ok()) return -1;
     const absl::StatusOr<std::vector<Tensor>> inputs = MakeInputs(*graph, 1, 0);
     EXPECT_TRUE(inputs.ok()) << inputs.status();
-    std::unique_ptr<Executable> sharing = Load(*sharing_, packing, *graph);
+    std::unique_ptr<Executable> sharing = Load(executor, packing, *graph);
     const std::unique_ptr<Executable> apart = Load(*apart_, packing, *graph);
     if (!inputs.ok() || sharing == nullptr || apart == nullptr) return -1;
     const absl::StatusOr<std::vector<Tensor>> actual = sharing->Run(*inputs);
@@ -97,6 +103,7 @@ class SharedPackingTest : public testing::Test {
  private:
   const std::unique_ptr<Executor> sharing_ = Open(true);
   const std::unique_ptr<Executor> apart_ = Open(false);
+  std::vector<std::unique_ptr<Executor>> others_;
   std::vector<std::unique_ptr<Executable>> loaded_;
 };
 
@@ -110,6 +117,41 @@ TEST_F(SharedPackingTest, ProductsOfOneConstantShareItAtAllWidthsAndWhateverFoll
   EXPECT_GE(PackedBytesOf({"matmul", "", Format::kPlain, 1, ProductOf(8, kNothing)}), kMatrixBytes);
   EXPECT_LT(PackedBytesOf({"matmul", "", Format::kPlain, 1, ProductOf(8, kAddAndRelu)}),
             kMatrixBytes);
+}
+
+// oneDNN's product by AVX-512 reads blocks of columns of several widths, ours among them.
+TEST_F(SharedPackingTest, FamiliesOfProductsShareAFormatWhereThatIsWanted) {
+  if (CurrentInstructionSet() < InstructionSet::kAvx512) GTEST_SKIP() << "needs AVX-512";
+  const PackingCase fma = {"matmul_fma", "", Format::kPlain, 2, ProductOf(40, kNothing)};
+  const PackingCase onednn = {"matmul", "", Format::kPlain, 2, ProductOf(8, kNothing)};
+  Executor& first = OpenSharingFormats();
+  EXPECT_EQ(PackedBytesOf(first, fma), kMatrixBytes);
+  EXPECT_EQ(PackedBytesOf(first, onednn), 0);
+  Executor& second = OpenSharingFormats();
+  EXPECT_EQ(PackedBytesOf(second, onednn), kMatrixBytes);
+  EXPECT_EQ(PackedBytesOf(second, fma), 0);
+}
+
+// In 48 columns are three vectors.
+TEST_F(SharedPackingTest, ASharedFormatIsReadAsThatOfTheFamilyIs) {
+  Executor& executor = OpenSharingFormats();
+  const auto product_of = [](int depth, int columns, const std::string& node) {
+    const bool is_transposed = node.find("transB") != std::string::npos;
+    const std::string rows = std::to_string(is_transposed ? columns : depth);
+    return "graph {\n  input %x: float32[9," + std::to_string(depth) + "]\n  const %w: float32[" +
+           rows + "," + std::to_string(is_transposed ? depth : columns) +
+           "] = synthetic 1\n  %y = " + node + "\n  output %y\n}\n";
+  };
+  for (const int depth : {16, 40, 64}) {
+    for (const int columns : {10, 64, 65, 80, 100, 144}) {
+      for (const char* const node : {"MatMul(%x, %w)", "Gemm(%x, %w) {transB=1, alpha=0.5}"}) {
+        SCOPED_TRACE(columns);
+        EXPECT_GE(PackedBytesOf(executor, {"matmul", "", Format::kPlain, 1,
+                                           product_of(depth, columns, node)}),
+                  0);
+      }
+    }
+  }
 }
 
 TEST_F(SharedPackingTest, AMatrixAndItsTransposeAreTwo) {
