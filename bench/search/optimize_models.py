@@ -110,6 +110,10 @@ def keep_results(arguments, devices, entries, failures):
          "failures": failures}, indent=1, sort_keys=True) + "\n")
 
 
+def megabytes(size):
+    return "-" if size is None else f"{size / 2 ** 20:.0f}"
+
+
 def row_of(name, entry):
     report = entry["optimize"]
     search = report["search"]
@@ -127,6 +131,10 @@ def row_of(name, entry):
         f"{search['seconds']:.1f}+{search['profiling_seconds']:.0f}"
         f"+{search['verification_seconds']:.0f}",
         f"{search['profiles_measured']}/{entry['optimize_again']['profiles_measured']}",
+        " ".join(f"{times['predicted_us'] / times['latency_us_median']:.2f}"
+                 for times in search["plan_times"]),
+        f"{megabytes(search['peak_memory_bytes'])}/"
+        f"{megabytes(search['worker_peak_memory_bytes'])}",
     ]
     if ort:
         cells += [f"{ort['max_rel_error']:.1e}", f"{ort['speedup']:.2f}"]
@@ -135,7 +143,7 @@ def row_of(name, entry):
 
 HEADER = ["model", "baseline ms", "optimized ms", "speedup", "in bench", "plan/no plan", "verdict",
           "fallback", "candidates/measured", "search+profiling+verification s",
-          "profiles first/second run"]
+          "profiles first/second run", "predicted/measured, by plan", "MB of search/worker"]
 ORT_HEADER = ["ORT error", "ORT speedup"]
 
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/peak_memory.h"
 #include "base/status_macros.h"
 #include "gpu_worker/executor/measure_errors.h"
 #include "gpu_worker/executor/measure_plans.h"
@@ -106,6 +107,7 @@ void SetError(const absl::Status& status, worker::v1::TaskResult& result) {
 
 worker::v1::TaskResult TaskRunner::Run(const worker::v1::Task& task, std::stop_token stop) {
   worker::v1::TaskResult result;
+  ResetPeakMemory();
   const absl::Duration wait_max = WaitMax(task.has_profile() ? task.profile().wait_seconds_max()
                                                              : task.measure().wait_seconds_max());
   executor_.AllowWaits(wait_max);
@@ -128,6 +130,7 @@ worker::v1::TaskResult TaskRunner::Run(const worker::v1::Task& task, std::stop_t
              result);
   }
   result.set_waited_seconds(absl::ToDoubleSeconds(wait_max - executor_.wait_left()));
+  result.set_peak_memory_bytes(PeakMemoryBytes());
   return result;
 }
 

@@ -78,6 +78,8 @@ void AddIsland(SearchResult& whole, const Graph& original, const SearchResult& i
   whole.seconds_needed += island.seconds_needed;
   whole.task_too_long |= island.task_too_long;
   for (const auto& [rule, count] : island.rules_applied) whole.rules_applied[rule] += count;
+  whole.plan_times.insert(whole.plan_times.end(), island.plan_times.begin(),
+                          island.plan_times.end());
   whole.refused.insert(whole.refused.end(), island.refused.begin(), island.refused.end());
   absl::StrAppend(&whole.trace, "island ", whole.islands.size(), "\n", island.trace);
   // An island that stays as it is says nothing about one that was changed.

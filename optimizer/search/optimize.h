@@ -134,7 +134,9 @@ struct SearchResult {
   int regions = 0;         // see RegionSearchResult
   int regions_solved = 0;
   int candidates_measured = 0;  // plans that ran on the device, beside the baseline
-  RuleCounts rules_applied;     // on the way to `graph`; empty when not improved
+  // Of those that gave times. Of islands: one island after the other.
+  std::vector<PlanTimes> plan_times;
+  RuleCounts rules_applied;  // on the way to `graph`; empty when not improved
   // From the normal form to `graph`: LeadsTo it, or empty.
   RewriteRecipe recipe;
   // Others than `graph` and the original, the best first: another runtime may like one of them.

@@ -327,6 +327,8 @@ class Optimizer {
     result_.candidates_measured = verified.candidates_measured;
     result_.refused.insert(result_.refused.end(), verified.refused.begin(), verified.refused.end());
     SortRefusals(result_.refused);
+    result_.plan_times = std::move(verified.plan_times);
+    for (const PlanTimes& times : result_.plan_times) result_.trace += PlanTimesLine(times);
     TraceRefusals();
     absl::StrAppendFormat(&result_.trace,
                           "chosen: candidate %d, speedup %.6g, certain %.6g [%.6g, %.6g]\n",

@@ -66,6 +66,7 @@ class Verification {
       PLAIT_RETURN_IF_ERROR(MeasureBaseline());
     }
     result_.candidates_measured = static_cast<int>(measured_.size());
+    CollectTimes();
     CollectRefusals();
     return std::move(result_);
   }
@@ -235,6 +236,14 @@ class Verification {
     return refusals_[index] =
                RefusalOf({candidates_[0], baseline}, {candidates_[index], measurement},
                          options_.rel_error_max, context_.load_effect, looks);
+  }
+
+  void CollectTimes() {
+    for (const auto& [index, refusal] : refusals_) {
+      if (refusal.latency_us == 0) continue;
+      result_.plan_times.push_back({index, refusal.predicted_us, refusal.predicted_speedup,
+                                    refusal.latency_us, refusal.speedup, index == result_.winner});
+    }
   }
 
   // Beside a winner, that others were not chosen needs no word.

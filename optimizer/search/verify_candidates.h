@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/search/budget.h"
+#include "optimizer/search/plan_times.h"
 #include "optimizer/search/progress_sink.h"
 #include "optimizer/search/refusal.h"
 #include "optimizer/search/speedup.h"
@@ -63,6 +64,8 @@ struct VerificationResult {
   CandidateMeasurement optimized;  // the winner's, of the same batch
   LoadEffect load_effect;          // that the loads of the deciding batch showed; or of no loads
   int candidates_measured = 0;     // beside the baseline
+  // Of all candidates that gave times, in their order.
+  std::vector<PlanTimes> plan_times;
   // Candidates that ran and were refused. Where the baseline stays, all that ran.
   std::vector<Refusal> refused;
   // 0: there was time to decide. Otherwise the seconds that deciding about one candidate takes.

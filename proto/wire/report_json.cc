@@ -95,6 +95,22 @@ Json EquivalenceJson(const v1::EquivalenceReport& equivalence) {
   return json;
 }
 
+Json BytesOrNull(int64_t bytes) { return bytes > 0 ? Json(bytes) : Json(); }
+
+Json PlanTimesJson(const v1::SearchReport& search) {
+  Json json = Json::array();
+  for (const v1::PlanTimes& times : search.plan_times()) {
+    Json entry;
+    entry["predicted_us"] = times.predicted_us();
+    entry["latency_us_median"] = times.latency_us_median();
+    entry["speedup_predicted"] = times.speedup_predicted();
+    entry["speedup"] = times.speedup();
+    entry["won"] = times.won();
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
 Json SearchJson(const v1::SearchReport& search, bool with_trace) {
   Json json;
   json["seconds"] = search.seconds();
@@ -112,6 +128,9 @@ Json SearchJson(const v1::SearchReport& search, bool with_trace) {
   json["regions"] = search.regions();
   json["regions_solved"] = search.regions_solved();
   json["budget_exhausted"] = search.budget_exhausted();
+  json["plan_times"] = PlanTimesJson(search);
+  json["peak_memory_bytes"] = BytesOrNull(search.peak_memory_bytes());
+  json["worker_peak_memory_bytes"] = BytesOrNull(search.worker_peak_memory_bytes());
   if (with_trace) json["trace"] = search.trace();
   return json;
 }

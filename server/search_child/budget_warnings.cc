@@ -18,6 +18,11 @@ std::string BudgetWarning(double budget_seconds, double seconds_spent, double se
                       needed, "s is enough)");
 }
 
+std::string TaskWarning() {
+  return "measuring a candidate beside the original takes longer than this server allows one task "
+         "(task_seconds_max); the original was returned as it is";
+}
+
 std::string RuntimesWarning(double budget_seconds, int runtimes) {
   const auto needed = static_cast<int64_t>(std::ceil(4.0 * runtimes));
   return absl::StrCat("the budget of ", budget_seconds,

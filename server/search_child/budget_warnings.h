@@ -11,6 +11,9 @@ namespace plait {
 // many to go.
 std::string BudgetWarning(double budget_seconds, double seconds_spent, double seconds_needed);
 
+// Comparing a candidate takes longer than one task may: more budget would not help.
+std::string TaskWarning();
+
 // Nothing was measured in so many other runtimes.
 std::string RuntimesWarning(double budget_seconds, int runtimes);
 

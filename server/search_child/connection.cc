@@ -120,6 +120,7 @@ absl::StatusOr<worker::v1::TaskResult> ChildConnection::AwaitReply(int64_t numbe
   worker::v1::TaskResult result = std::move(found->second);
   replies_.erase(found);
   NoteWait(result.waited_seconds());
+  worker_peak_memory_bytes_ = std::max(worker_peak_memory_bytes_, result.peak_memory_bytes());
   if (result.has_error()) return wire::StatusOfTask(result.error());
   return result;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -58,6 +59,12 @@ class ChildConnection {
   // Errors: Unavailable when the daemon is gone. REQUIRES: called on one thread at a time.
   absl::StatusOr<absl::Duration> StoppedTime();
 
+  // The most that a worker said it needed for a task of this job; 0 before the first one.
+  int64_t worker_peak_memory_bytes() {
+    absl::MutexLock lock(&mutex_);
+    return worker_peak_memory_bytes_;
+  }
+
   // The deadline wants the search to end.
   // Becomes true once and stays so; a search looks at it between its steps.
   bool stop_requested() const { return stop_requested_; }
@@ -85,6 +92,7 @@ class ChildConnection {
   absl::Duration task_wait_max_ ABSL_GUARDED_BY(mutex_);
   absl::Duration wait_left_ ABSL_GUARDED_BY(mutex_);
   absl::Duration waited_ ABSL_GUARDED_BY(mutex_);
+  int64_t worker_peak_memory_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   // That have come and were not taken yet, by the question's number.
   std::map<int64_t, worker::v1::TaskResult> replies_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Duration> stopped_time_ ABSL_GUARDED_BY(mutex_);

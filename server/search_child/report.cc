@@ -20,6 +20,8 @@ constexpr size_t kTraceBytesMax = size_t{256} << 10;
 // 256 names of outputs stand in it, too.
 constexpr size_t kOutputNameBytesMax = 1024;
 constexpr int kOpaqueNodesToldMax = 1000;
+// Each of many islands has a few.
+constexpr size_t kPlanTimesToldMax = 256;
 // Some quote names of the file, and there may be one for each of its tensors.
 constexpr size_t kWarningsToldMax = 64;
 constexpr size_t kWarningBytesMax = 1024;
@@ -61,6 +63,15 @@ void SetSearch(const SearchFacts& facts, const SearchResult& result, v1::SearchR
   search->set_budget_exhausted(result.budget_exhausted);
   search->set_regions(result.regions);
   search->set_regions_solved(result.regions_solved);
+  const size_t told = std::min(result.plan_times.size(), kPlanTimesToldMax);
+  for (const PlanTimes& times : absl::MakeConstSpan(result.plan_times).first(told)) {
+    v1::PlanTimes& message = *search->add_plan_times();
+    message.set_predicted_us(times.predicted_us);
+    message.set_latency_us_median(times.latency_us);
+    message.set_speedup_predicted(times.predicted_speedup);
+    message.set_speedup(times.speedup);
+    message.set_won(times.won);
+  }
   // Names of nodes stand in it, which may be any bytes.
   search->set_trace(wire::ValidUtf8(result.trace, kTraceBytesMax));
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/peak_memory.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/bind.h"
 #include "optimizer/onnx/export.h"
@@ -53,10 +54,6 @@ namespace {
 constexpr double kLoadEffectShare = 1.0 / 6;
 // What runtimes may take of what a search has left, in the times that were kept back for them.
 constexpr double kRuntimesStretch = 3;
-// More budget would not help: the operator says how long a task may take.
-constexpr char kTaskWarning[] =
-    "measuring a candidate beside the original takes longer than this server allows one task "
-    "(task_seconds_max); the original was returned as it is";
 
 // The search for one job.
 class ChildSearch {
@@ -311,7 +308,7 @@ class ChildSearch {
     if (runtimes_seconds_ == 0 && start_.runtimes_size() > 0) {
       warnings.push_back(RuntimesWarning(budget_seconds_, start_.runtimes_size()));
     }
-    if (found.task_too_long) warnings.emplace_back(kTaskWarning);
+    if (found.task_too_long) warnings.push_back(TaskWarning());
     if (!found.islands.empty()) {
       const size_t count = found.islands.size();
       warnings.push_back(absl::StrCat(
@@ -388,6 +385,9 @@ int SearchChildMain(const char* limits) {
   internal::ChildMessage message;
   if (result.ok()) {
     *message.mutable_result() = *std::move(result);
+    v1::SearchReport& search = *message.mutable_result()->mutable_report()->mutable_search();
+    search.set_peak_memory_bytes(PeakMemoryBytes());
+    search.set_worker_peak_memory_bytes(connection.worker_peak_memory_bytes());
   } else {
     // An error is an answer, and the exit code 0: only a child that cannot speak is a fault.
     const v1::ErrorDetail detail = wire::ErrorDetailOf(result.status());

@@ -28,7 +28,8 @@ FIELDS = {
     "equivalence": {"verdict", "max_abs_error", "max_rel_error", "inputs_tried",
                     "shapes_checked", "outputs"},
     "search": {"seconds", "profiling_seconds", "verification_seconds", "candidates",
-               "candidates_measured", "profiles_measured", "profiles_cached", "rules_applied"},
+               "candidates_measured", "profiles_measured", "profiles_cached", "rules_applied",
+               "plan_times", "peak_memory_bytes", "worker_peak_memory_bytes"},
     "output": {"path", "digest"},
 }
 
@@ -51,6 +52,12 @@ def assert_report_is_whole(report):
     for error in ("max_abs_error", "max_rel_error"):
         worst = max(output[error] for output in report["equivalence"]["outputs"])
         assert worst == report["equivalence"][error]
+    search = report["search"]
+    assert min(search["peak_memory_bytes"], search["worker_peak_memory_bytes"]) > 2 ** 20
+    assert len(search["plan_times"]) <= search["candidates_measured"]
+    assert sum(times["won"] for times in search["plan_times"]) == (report["speedup"] > 1)
+    assert all(min(times["predicted_us"], times["latency_us_median"]) > 0
+               for times in search["plan_times"])
     assert report["speedup"] >= 1.0
     assert report["speedup_low"] <= report["speedup"] <= report["speedup_high"]
     assert report["equivalence"]["verdict"] == "equivalent"

@@ -102,6 +102,17 @@ class EquivalenceReport:
 
 
 @dataclasses.dataclass(frozen=True)
+class PlanTimes:
+    """A plan that ran beside the original: as it was predicted, and as it was measured."""
+
+    predicted_us: float
+    latency_us_median: float
+    speedup_predicted: float
+    speedup: float
+    won: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class SearchReport:
     """Where the time went and what was found."""
 
@@ -117,6 +128,9 @@ class SearchReport:
     regions_solved: int
     budget_exhausted: bool
     trace: str = ""
+    plan_times: tuple[PlanTimes, ...] = ()  # these three are missing in a report of an older plait
+    peak_memory_bytes: Optional[int] = None
+    worker_peak_memory_bytes: Optional[int] = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -104,6 +104,11 @@ TEST_F(TaskRunnerTest, MeasuresWhatTheFieldsSayAndGivesTheKeyBack) {
   EXPECT_GE(result.profile().profiles(0).profile().samples(), 3);
 }
 
+TEST_F(TaskRunnerTest, SaysHowMuchMemoryATaskTook) {
+  EXPECT_GT(Run(ReluTask()).peak_memory_bytes(), 1 << 20);
+  EXPECT_GT(Run(worker::v1::Task()).peak_memory_bytes(), 1 << 20) << "whatever came of it";
+}
+
 TEST_F(TaskRunnerTest, SendsTheYardsticksOfWhatItMeasures) {
   const worker::v1::TaskResult result = Run(ReluTask());
   ASSERT_THAT(result.profile().profiles(), SizeIs(1)) << result.ShortDebugString();

@@ -226,7 +226,9 @@ TEST(OptimizeTest, TheTraceTellsWhatWasDecided) {
             "leaf 1: 4 5 6 7\n"
             "rewritten, 64 us:\n"
             "candidate 1: 64 us, fastest cover, sequential\n"
-            "candidate 2: 80.32 us, fastest cover, sequential\n");
+            "candidate 2: 80.32 us, fastest cover, sequential\n"
+            "measured: candidate 1, predicted 64 us, took 50.0252 us, speedup 2.00004\n"
+            "measured: candidate 2, predicted 80.32 us, took 59.9459 us, speedup 1.67134\n");
 }
 
 }  // namespace

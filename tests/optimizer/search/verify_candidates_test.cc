@@ -24,6 +24,13 @@ TEST_F(VerifyCandidatesTest, ChoosesAFinalistAndThenLetsItDecideAlone) {
                                            "1x5: base 4 3", "6x12: base 4"));
   EXPECT_EQ(result->winner, 4);
   EXPECT_EQ(result->candidates_measured, 6);
+  ASSERT_EQ(result->plan_times.size(), 6u);
+  EXPECT_EQ(PlanTimesLine(result->plan_times[1]),
+            "measured: candidate 2, predicted 100 us, took 80 us, speedup 1.25\n");
+  EXPECT_EQ(result->plan_times[1], (PlanTimes{2, 100, 1, 80, 1.25, false}));
+  EXPECT_EQ(result->plan_times[3].candidate, 4);
+  EXPECT_EQ(result->plan_times[3].latency_us, 60);
+  EXPECT_TRUE(result->plan_times[3].won);
   EXPECT_NEAR(result->speedup.median, 100.0 / 60, 1e-9);
   EXPECT_GT(result->speedup.certain, 1.6);
   EXPECT_EQ(result->baseline.latency_us.size(), 72u);

@@ -54,6 +54,13 @@ inline v1::Report ExampleReport() {
   (*report.mutable_search()->mutable_rules_applied())["remove_identity"] = 2;
   report.mutable_search()->set_regions(3);
   report.mutable_search()->set_regions_solved(2);
+  v1::PlanTimes& times = *report.mutable_search()->add_plan_times();
+  times.set_predicted_us(48);
+  times.set_latency_us_median(50);
+  times.set_speedup_predicted(2.04);
+  times.set_speedup(2.002);
+  times.set_won(true);
+  report.mutable_search()->set_peak_memory_bytes(1 << 20);
   report.mutable_search()->set_trace("chosen: candidate 1\n");
   report.mutable_plan_digest()->set_sha256_hex("ef");
   report.mutable_plan()->set_streams(2);

@@ -244,6 +244,23 @@ TEST_F(MeasurementSourceTest, TimeInWhichTheDeviceWasWaitedForIsNotOfTheBudget) 
   EXPECT_FALSE(AllowsWhenStoppedFor(absl::ZeroDuration(), **source, 2));
 }
 
+TEST_F(MeasurementSourceTest, TheMostMemoryThatAWorkerNeededIsKnown) {
+  const auto source = Make();
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ(connection_->worker_peak_memory_bytes(), 0);
+  int64_t number = 0;
+  for (const int64_t peak_bytes : {1000, 3000, 2000}) {
+    internal::ParentMessage message;
+    message.mutable_profile_reply()->set_request_number(++number);
+    worker::v1::TaskResult& result = *message.mutable_profile_reply()->mutable_result();
+    result.mutable_profile()->add_profiles();
+    result.set_peak_memory_bytes(peak_bytes);
+    Say(message);
+    EXPECT_TRUE((*source)->profiler().Measure({{SampleKey()}}).ok());
+  }
+  EXPECT_EQ(connection_->worker_peak_memory_bytes(), 3000);
+}
+
 TEST_F(MeasurementSourceTest, TheBudgetEndsWithTheDaemon) {
   const auto source = Make();
   ASSERT_TRUE(source.ok()) << source.status();

@@ -206,5 +206,25 @@ TEST(ReportTest, TellsWhatWasTriedInVain) {
   EXPECT_EQ(report.refused(1).reason(), v1::REFUSAL_REASON_FAILED);
 }
 
+TEST(ReportTest, TellsWhatWasPredictedOfEachPlanThatRan) {
+  SearchResult result;
+  result.plan_times = {{.candidate = 3,
+                        .predicted_us = 60,
+                        .predicted_speedup = 2,
+                        .latency_us = 70,
+                        .speedup = 1.5,
+                        .won = true}};
+  result.plan_times.resize(1000);
+  const v1::Report report = ReportOf(result);
+  ASSERT_EQ(report.search().plan_times_size(), 256);
+  const v1::PlanTimes& times = report.search().plan_times(0);
+  EXPECT_EQ(times.predicted_us(), 60);
+  EXPECT_EQ(times.speedup_predicted(), 2);
+  EXPECT_EQ(times.latency_us_median(), 70);
+  EXPECT_EQ(times.speedup(), 1.5);
+  EXPECT_TRUE(times.won());
+  EXPECT_FALSE(report.search().plan_times(1).won());
+}
+
 }  // namespace
 }  // namespace plait
