@@ -19,7 +19,7 @@ bool IsFileWord(absl::string_view word) {
 
 bool TakesFiles(const Command& command) {
   const std::vector<absl::string_view> words =
-      absl::StrSplit(command.positionals, absl::ByAnyChar(" []"), absl::SkipEmpty());
+      absl::StrSplit(command.positionals, absl::ByAnyChar(" []|"), absl::SkipEmpty());
   return std::any_of(words.begin(), words.end(), IsFileWord);
 }
 

@@ -8,6 +8,7 @@
 #include "client/progress_bar.h"
 #include "client/report_table.h"
 #include "proto/wire/error.h"
+#include "proto/wire/job_state.h"
 #include "proto/wire/report_json.h"
 
 namespace plait {
@@ -55,6 +56,20 @@ absl::StatusOr<v1::Job> RunJob(const CommandContext& context, const Client& clie
   return job;
 }
 
+absl::Status CheckOver(const v1::Job& job) {
+  if (job.state() != v1::JOB_STATE_QUEUED && job.state() != v1::JOB_STATE_RUNNING) {
+    return absl::OkStatus();
+  }
+  return wire::Error(v1::ERROR_REASON_WRONG_STATE,
+                     absl::StrCat("job ", job.id(), " is ", wire::JobStateName(job.state()),
+                                  " (wait for it with plait watch ", job.id(), ")"));
+}
+
+absl::Status ErrorOf(const v1::Job& job) {
+  const absl::Status status = wire::StatusOf(job.error());
+  return status.ok() ? absl::InternalError("the job ended without a result") : status;
+}
+
 absl::StatusOr<ExitCode> DeliverResult(const CommandContext& context, const Client& client,
                                        const v1::Job& job, const std::string& path) {
   Console& console = context.console;
@@ -72,9 +87,7 @@ absl::StatusOr<ExitCode> DeliverResult(const CommandContext& context, const Clie
     PLAIT_RETURN_IF_ERROR(SaveModel(client, job.incumbent(), path));
     console.err << "the best result so far is in " << path << "\n";
   }
-  absl::Status status = wire::StatusOf(job.error());
-  if (status.ok()) status = absl::InternalError("the job ended without a result");
-  return ReportError(console, absl::StrCat("job ", job.id()), status, ExitCodeOfJob(job));
+  return ReportError(console, absl::StrCat("job ", job.id()), ErrorOf(job), ExitCodeOfJob(job));
 }
 
 }  // namespace plait

@@ -18,6 +18,13 @@ absl::StatusOr<v1::Job> RunJob(const CommandContext& context, const Client& clie
 // WriteFile.
 absl::Status SaveModel(const Client& client, const v1::JobResult& result, const std::string& path);
 
+// Errors: WRONG_STATE for a job that is queued or running. Such a one may have a best result so
+// far, which can still change: it is not handed out.
+absl::Status CheckOver(const v1::Job& job);
+
+// Why a job that is over did not succeed.
+absl::Status ErrorOf(const v1::Job& job);
+
 // Writes the optimized model of a job that succeeded to `path` and prints its report. For one that
 // did not, reports its error and says whether its best result so far could be written.
 // Errors: those of Client::Download and WriteFile.

@@ -56,7 +56,10 @@ std::vector<std::string> OutputNames(const Model& model) {
 class Loading {
  public:
   Loading(const std::string& path, const LoadOptions& options, Executor& executor)
-      : path_(path), options_(options), executor_(executor) {}
+      : path_(path),
+        name_(options.name.empty() ? path : options.name),
+        options_(options),
+        executor_(executor) {}
 
   // With its executable where the plan came with the model or was made without measuring.
   absl::StatusOr<LoadedExecutable> Run(const Model& model, std::vector<std::string>* warnings) {
@@ -70,7 +73,7 @@ class Loading {
       choice.explanation = kNotWanted;
     }
     if (!choice.loaded.has_value()) {
-      absl::StatusOr<Bound> bound = BindToRun(path_, model, plans, shapes, warnings);
+      absl::StatusOr<Bound> bound = BindToRun(name_, model, plans, shapes, warnings);
       if (options_.takes_parts && bound.ok() && HasOpaqueNodes(bound->graph)) {
         return InParts({model, *std::move(bound), has_plan ? plans : std::vector<FilePlan>()});
       }
@@ -85,14 +88,14 @@ class Loading {
     }
     const bool is_bound = choice.reason == PlanReason::kOtherShapes;
     if (has_plan && (choice.grade != PlanGrade::kExact || is_bound)) {
-      warnings->push_back(absl::StrCat(path_, ": ", choice.explanation));
+      warnings->push_back(absl::StrCat(name_, ": ", choice.explanation));
     }
     return Adopt(model, std::move(choice));
   }
 
  private:
   absl::Status Rejected(const absl::Status& status) const {
-    return wire::WithReason(Annotate(status, path_), v1::ERROR_REASON_MODEL_REJECTED);
+    return wire::WithReason(Annotate(status, name_), v1::ERROR_REASON_MODEL_REJECTED);
   }
 
   // Loads it to know whether it can be, and by what.
@@ -172,6 +175,7 @@ class Loading {
   }
 
   const std::string& path_;
+  const std::string& name_;
   const LoadOptions& options_;
   Executor& executor_;
 };

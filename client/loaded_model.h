@@ -46,6 +46,7 @@ enum class PlanWithout {
 
 // The shapes bind symbolic dimensions of inputs, by the input's name.
 struct LoadOptions {
+  std::string name;  // what messages call it instead of its path; "": that
   Bindings shapes;
   // A folder of inputs (ReadInputs), whose shapes count where none are given; "": none.
   std::string inputs;

@@ -1,15 +1,22 @@
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "client/command.h"
+#include "client/explained_job.h"
 #include "client/explained_plan.h"
 #include "client/explained_rules.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
+#include "client/report_table.h"
+#include "client/server_session.h"
+#include "proto/wire/report_json.h"
 
 // For scripts: exit code 0 says that every kernel was timed, or, with --rule, that the rules were
-// asked: then nothing runs, and there are no steps. With --json all steps are printed, in launch
-// order, unless --node asks for some.
+// asked: then nothing runs, and there are no steps. A job is explained by its report, and by what
+// its model does here. With --json all steps are printed, in launch order, unless --node asks for
+// some.
 
 namespace plait {
 namespace {
@@ -22,6 +29,7 @@ constexpr int kPricedMax = 32;
 std::vector<OptionSpec> OptionsOfExplain() {
   std::vector<OptionSpec> options;
   AddLoadingOptions(&options);
+  AddServerOptions(&options);
   options.push_back(kIgnorePlanOption);
   options.push_back(kRequirePlanOption);
   options.push_back({"--node", OptionKind::kText, "NAME",
@@ -52,23 +60,34 @@ absl::StatusOr<AskedRules> Ask(const Arguments& arguments, const LoadedModel& mo
   return asked;
 }
 
+// What is explained: a model, and the report of the job that made it, if there is one.
+struct Explained {
+  const std::string& name;  // as it was asked for
+  const LoadedModel& model;
+  const std::optional<ExplainedJob>& job;
+};
+
 // What was asked about a model, as far as it is known.
-Json ExplainedModelJson(const LoadedModel& model, const DeviceDescription& device) {
+Json ExplainedModelJson(const Explained& explained, const DeviceDescription& device) {
+  const LoadedModel& model = explained.model;
   Json json;
   json["schema_version"] = 1;
-  json["path"] = model.path;
+  json["path"] = explained.name;
   json["device"] = {{"id", device.id}, {"name", device.name}, {"fingerprint", device.fingerprint}};
   json["plan"] = PlanChoiceJson(model);
   json["threads"] = model.plan.threads;
   json["streams"] = model.plan.streams;
+  if (explained.job.has_value()) {
+    json["job"] = wire::ReportJson(explained.job->report, /*with_trace=*/true);
+  }
   return json;
 }
 
-absl::StatusOr<ExitCode> TellRules(const CommandContext& context, const LoadedModel& model,
+absl::StatusOr<ExitCode> TellRules(const CommandContext& context, const Explained& explained,
                                    const DeviceDescription& device) {
-  PLAIT_ASSIGN_OR_RETURN(const AskedRules asked, Ask(context.arguments, model, device));
+  PLAIT_ASSIGN_OR_RETURN(const AskedRules asked, Ask(context.arguments, explained.model, device));
   if (context.console.json) {
-    Json json = ExplainedModelJson(model, device);
+    Json json = ExplainedModelJson(explained, device);
     json["rules"] = RulesJson(asked.answers);
     context.console.out << JsonText(json);
     return ExitCode::kOk;
@@ -87,9 +106,10 @@ absl::StatusOr<std::vector<ExplainedStep>> TimedSteps(const Arguments& arguments
   return ExplainModel(model, executor, timing);
 }
 
-absl::StatusOr<ExitCode> TellSteps(const CommandContext& context, const LoadedModel& model,
+absl::StatusOr<ExitCode> TellSteps(const CommandContext& context, const Explained& explained,
                                    Executor& executor) {
   const Arguments& arguments = context.arguments;
+  const LoadedModel& model = explained.model;
   PLAIT_ASSIGN_OR_RETURN(std::vector<ExplainedStep> steps, TimedSteps(arguments, model, executor));
   const double all_us = SumUs(steps);
   AskedRules asked;
@@ -98,20 +118,23 @@ absl::StatusOr<ExitCode> TellSteps(const CommandContext& context, const LoadedMo
     steps = StepsWithNode(steps, name);
     PLAIT_ASSIGN_OR_RETURN(asked, Ask(arguments, model, executor.device()));
     if (steps.empty() && asked.answers.empty()) {
-      return absl::NotFoundError(absl::StrCat(model.path, " runs no node \"", name,
+      return absl::NotFoundError(absl::StrCat(explained.name, " runs no node \"", name,
                                               "\" (rewrites give nodes other names; plait explain ",
-                                              model.path, " --top 0 lists those there are)"));
+                                              explained.name, " --top 0 lists those there are)"));
     }
   }
   const auto top = static_cast<size_t>(arguments.Integer("--top", kExplainTopDefault));
   if (context.console.json) {
-    Json json = ExplainedModelJson(model, executor.device());
+    Json json = ExplainedModelJson(explained, executor.device());
     json["us"] = all_us;
     json["families"] = FamiliesJson(steps);
     json["steps"] = StepsJson(steps);
     if (arguments.Has("--node")) json["rules"] = RulesJson(asked.answers);
     context.console.out << JsonText(json);
     return ExitCode::kOk;
+  }
+  if (explained.job.has_value()) {
+    context.console.out << ReportTable(explained.job->report, /*explain=*/true) << "\n";
   }
   context.console.out << absl::StrFormat(
                              "%d kernels on %d threads and %d streams, %.1f us one after the "
@@ -130,31 +153,40 @@ absl::StatusOr<ExitCode> RunExplain(const CommandContext& context) {
   const Arguments& arguments = context.arguments;
   // Before a model is read: a name with a typing error costs nothing.
   PLAIT_RETURN_IF_ERROR(RulesNamed(arguments.Text("--rule")).status());
+  const std::string& name = arguments.positionals()[0];
+  std::optional<ExplainedJob> job;
+  if (NamesJob(name)) {
+    PLAIT_ASSIGN_OR_RETURN(job, FetchJob(context, name));
+  }
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
                          OpenDevice(arguments, /*pins_threads=*/true));
   LoadOptions loading = LoadingOptions(arguments);
   // No kernel is timed: one plan is as good as another.
   if (arguments.Has("--rule")) loading.without_plan = PlanWithout::kPredictedBaseline;
+  loading.name = name;
   std::vector<std::string> warnings;
-  PLAIT_ASSIGN_OR_RETURN(const LoadedModel model,
-                         LoadModel(arguments.positionals()[0], loading, *executor, &warnings));
+  PLAIT_ASSIGN_OR_RETURN(const LoadedModel model, LoadModel(job.has_value() ? job->path : name,
+                                                            loading, *executor, &warnings));
   PrintWarnings(context.console, warnings);
-  if (arguments.Has("--rule")) return TellRules(context, model, executor->device());
-  return TellSteps(context, model, *executor);
+  const Explained explained = {name, model, job};
+  if (arguments.Has("--rule")) return TellRules(context, explained, executor->device());
+  return TellSteps(context, explained, *executor);
 }
 
 }  // namespace
 
 const Command kExplainCommand = {
     .name = "explain",
-    .positionals = "MODEL",
-    .summary = "say by which kernels a model runs, what each takes, and which rules apply",
+    .positionals = "MODEL|ID",
+    .summary = "say by which kernels a model runs, or what a job made, and which rules apply",
     .examples =
         "  plait explain faster.onnx\n"
         "  plait explain faster.onnx --node /features/features.0/Conv\n"
         "  plait explain faster.onnx --top 0 --threads 1\n"
         "  plait explain model.onnx --rule merge_convs\n"
-        "  plait explain model.onnx --ignore-plan --json\n",
+        "  plait explain model.onnx --ignore-plan --json\n"
+        "  plait explain $ID --server plait.example.com:7400\n"
+        "  plait explain $ID --node /features/features.0/Conv --json\n",
     .options = OptionsOfExplain,
     .run = RunExplain,
 };

@@ -1,12 +1,8 @@
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "client/command.h"
 #include "client/files/file.h"
 #include "client/job_result.h"
-#include "client/json.h"
 #include "client/server_session.h"
-#include "proto/wire/error.h"
-#include "proto/wire/job_state.h"
 
 // For scripts: as optimize, for a job that is over; it does not wait. 2 while the job is queued or
 // running, so that a loop can tell "not yet" (reason WRONG_STATE with --json) from "failed".
@@ -28,12 +24,7 @@ absl::StatusOr<ExitCode> RunResult(const CommandContext& context) {
   PLAIT_RETURN_IF_ERROR(CheckWritable(path));
   PLAIT_ASSIGN_OR_RETURN(const ServerSession session, ConnectToServer(context));
   PLAIT_ASSIGN_OR_RETURN(const v1::Job job, session.client->GetJob(id));
-  // A running job may have a best result so far, which can still change: it is not handed out.
-  if (job.state() == v1::JOB_STATE_QUEUED || job.state() == v1::JOB_STATE_RUNNING) {
-    return wire::Error(v1::ERROR_REASON_WRONG_STATE,
-                       absl::StrCat("job ", id, " is ", wire::JobStateName(job.state()),
-                                    " (wait for it with plait watch ", id, ")"));
-  }
+  PLAIT_RETURN_IF_ERROR(CheckOver(job));
   return DeliverResult(context, *session.client, job, path);
 }
 

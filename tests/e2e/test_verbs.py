@@ -67,6 +67,28 @@ def test_the_stored_report_is_what_the_cli_prints(cli, server, client, folder, m
     assert stored == printed
 
 
+def test_a_job_is_explained(cli, server, folder, model_file):
+    job_id, printed = optimize_on_server(cli, server, folder, model_file, 43)
+    told = cli.run("explain", job_id, *server, "--budget", "1s", "--json").expect(0).json
+    assert told["path"] == told["job"]["id"] == job_id
+    assert told["job"]["search"] == printed["search"] and "trace" in told["job"]["search"]
+    assert len(told["steps"]) == printed["optimized"]["kernels"]
+    assert told["plan"]["grade"] == "exact"
+    out = cli.run("explain", job_id, *server, "--budget", "1s").expect(0).out
+    assert out.startswith("model ") and "kernels, by family" in out
+    rules = cli.run("explain", job_id, *server, "--rule", "all", "--json").expect(0).json
+    assert "rules" in rules and rules["job"]["id"] == job_id and "steps" not in rules
+
+
+def test_what_is_neither_a_file_nor_a_job_is_not_explained(cli, server, folder):
+    nobody = cli.run("explain", "no-such-job", *server, "--json").expect(2)
+    assert json.loads(nobody.out)["error"]["reason"] == "NOT_FOUND"
+    alone = json.loads(cli.run("explain", "no-such-job", "--json").expect(2).out)["error"]
+    assert "no such file" in alone["message"] and "--server" in alone["message"]
+    missing = cli.run("explain", folder / "missing.onnx", *server, "--json").expect(2)
+    assert "missing.onnx" in json.loads(missing.out)["error"]["message"]
+
+
 def test_submit_watch_result(cli, server, folder, model_file):
     optimize_on_server(cli, server, folder, model_file, 40)
 
