@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/team/shuffled_pieces.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -336,9 +337,26 @@ void NoteAwaited(int group, int width) {
                                                                        std::memory_order_relaxed);
 }
 
+// Threads wait for each other, so that also those have their pieces that are slow to wake.
+void Team::ForEachShuffledPart(
+    int width, int64_t count,
+    absl::FunctionRef<void(int64_t begin, int64_t end, int thread)> part) {
+  const std::vector<std::vector<Piece>> pieces =
+      ShuffledPieces(place.team->shuffle_seed_.fetch_add(1), width, count,
+                     std::max<int64_t>(1, count / width / kPiecesPerThread));
+  RunOnMembers(
+      width, 1,
+      [&](int thread) {
+        for (const Piece& piece : pieces[thread]) part(piece.begin, piece.end, thread);
+      },
+      Late::kAwait);
+}
+
 void ForEachPart(int threads, int64_t count,
                  absl::FunctionRef<void(int64_t begin, int64_t end, int thread)> part) {
   const int width = static_cast<int>(std::min<int64_t>(std::min(threads, place.width), count));
+  const bool is_shuffled = place.team != nullptr && place.team->shuffle_seed_ != 0;
+  if (is_shuffled && count > 0) return Team::ForEachShuffledPart(width, count, part);
   if (width <= 1) {
     if (count > 0) part(0, count, 0);
     return;

@@ -50,6 +50,11 @@ class Team {
 
   int threads() const { return static_cast<int>(members_.size()); }
 
+  // For tests: from now on divided work (ForEachPart) is cut into pieces of random lengths, and
+  // each of them given to a random thread, in random order. All of it follows from the seed and
+  // from how often work has been divided since. 0: no longer. REQUIRES: nobody leads the team.
+  void ShufflePieces(uint64_t seed) { shuffle_seed_ = seed; }
+
   // Makes the calling thread the first of `width` threads of the team until the end of the scope,
   // in which it stays on its processor if the team is pinned. Waits until as many threads beside
   // each other are free; who came first is served first. Thread-safe.
@@ -119,6 +124,9 @@ class Team {
                            Late late);
   static void AskThoseThatRest();
   static void AskThoseThatAreBack();
+  static void ForEachShuffledPart(
+      int width, int64_t count,
+      absl::FunctionRef<void(int64_t begin, int64_t end, int thread)> part);
   void RunMember(int thread);
   // Waits for `width` free threads beside each other, takes them and returns the first one's
   // number.
@@ -128,7 +136,8 @@ class Team {
   int FreeThreads(int width) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
 
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<int> processors_;  // by thread; empty: not pinned
+  std::vector<int> processors_;             // by thread; empty: not pinned
+  std::atomic<uint64_t> shuffle_seed_ = 0;  // of the next divided work; 0: nothing is shuffled
   absl::Mutex mutex_;
   std::vector<bool> is_taken_ ABSL_GUARDED_BY(mutex_);  // by thread
   // Who wants to lead draws a number and is served in turn: a wide caller would otherwise wait for

@@ -56,6 +56,45 @@ TEST(TeamTest, PartsCoverTheWorkOnce) {
   }
 }
 
+// The pieces of a few divisions of work, in the order in which each thread has them.
+std::vector<std::vector<int64_t>> ShuffledPieces(uint64_t seed) {
+  constexpr int kThreads = 3;
+  constexpr int64_t kCount = 1001;
+  Team team(kThreads, ThreadPlacement::kAnywhere);
+  team.ShufflePieces(seed);
+  const Team::Lead lead(team);
+  std::vector<std::vector<int64_t>> begins(kThreads);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    std::vector<std::atomic<int>> calls(static_cast<size_t>(kCount));
+    ForEachPart(kThreads, kCount, [&](int64_t begin, int64_t end, int thread) {
+      begins[thread].push_back(begin);
+      for (int64_t i = begin; i < end; ++i) ++calls[i];
+    });
+    for (const std::atomic<int>& number : calls) EXPECT_EQ(number, 1);
+  }
+  return begins;
+}
+
+TEST(TeamTest, ShuffledPiecesCoverTheWorkOnceInAnOrderThatFollowsFromTheSeed) {
+  const std::vector<std::vector<int64_t>> begins = ShuffledPieces(1);
+  for (const std::vector<int64_t>& of_thread : begins) {
+    EXPECT_FALSE(of_thread.empty()) << "each thread has pieces";
+    EXPECT_FALSE(std::is_sorted(of_thread.begin(), of_thread.end()));
+  }
+  EXPECT_EQ(ShuffledPieces(1), begins);
+  EXPECT_NE(ShuffledPieces(2), begins);
+}
+
+TEST(TeamTest, ALeaderWithoutMembersHasShuffledPiecesToo) {
+  Team team(1, ThreadPlacement::kAnywhere);
+  team.ShufflePieces(1);
+  const Team::Lead lead(team);
+  std::vector<int64_t> begins;
+  ForEachPart(1, 100, [&](int64_t begin, int64_t, int) { begins.push_back(begin); });
+  EXPECT_GT(begins.size(), 1u);
+  EXPECT_FALSE(std::is_sorted(begins.begin(), begins.end()));
+}
+
 TEST(TeamTest, NoThreadNumberIsUsedTwiceAtATime) {
   Team team(3, ThreadPlacement::kAnywhere);
   const Team::Lead lead(team);
