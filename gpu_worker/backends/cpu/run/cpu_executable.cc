@@ -76,7 +76,8 @@ absl::Status CpuExecutable::AddPlaces(const Plan& plan, const Step& step, const 
 // takes the scratch memory of its lane: lanes of another width never run beside it.
 absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weights) {
   std::vector<int64_t> scratch_bytes(scratch_.size());
-  PLAIT_ASSIGN_OR_RETURN(MemoryRegion loading, MemoryRegion::Reserve(weights_.size_bytes()));
+  PLAIT_ASSIGN_OR_RETURN(MemoryRegion loading,
+                         MemoryRegion::Reserve(weights_.size_bytes(), shared_.guard));
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     const std::string where = absl::StrCat("step ", i);
@@ -248,6 +249,12 @@ absl::StatusOr<std::vector<double>> CpuExecutable::TimeSteps() {
 void CpuExecutable::EvictCaches() {
   weights_.EvictFromCaches();
   shared_.private_caches->Evict();
+}
+
+void CpuExecutable::Poison() {
+  constexpr std::byte kAllBits{0xff};
+  arena_.Fill(kAllBits);
+  for (const MemoryRegion& scratch : scratch_) scratch.Fill(kAllBits);
 }
 
 int CpuExecutable::fallback_nodes() const {

@@ -37,6 +37,7 @@ class CpuExecutable : public Executable {
     SharedWeights* weights = nullptr;         // nullptr: each has its own
     WorkingMemory* working_memory = nullptr;  // nullptr: each has its own; else one runs at a time
     bool formats = false;                     // see ExecutorOptions::shares_formats
+    PieceGuard guard = PieceGuard::kNone;     // of all memory that is not shared
   };
 
   // REQUIRES: the plan passed CheckPlan or is OneKernelPlan's; what is shared outlives the
@@ -65,6 +66,11 @@ class CpuExecutable : public Executable {
   // that a core has to itself.
   void EvictCaches() override;
   int fallback_nodes() const override;
+
+  // For tests: leaves a value that is no number in every float of the arena and of scratch memory,
+  // and all bits set in other elements, as if these had held something else meanwhile. Outputs that
+  // are constants of the graph are lost. REQUIRES: working memory is not shared.
+  void Poison();
 
   // Of packed weights that no other executable of the executor reads.
   int64_t own_weights_bytes() const { return weights_.used_bytes(); }

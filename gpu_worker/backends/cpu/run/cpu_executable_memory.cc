@@ -100,16 +100,17 @@ absl::Status CpuExecutable::ReserveMemory(const Plan& plan) {
     if (kept[i]) bytes += Aligned(value.buffer.size_bytes);
   }
   for (const TensorId output : graph_.outputs()) bytes += Aligned(graph_.type(output).bytes());
-  PLAIT_ASSIGN_OR_RETURN(arena_, MemoryRegion::Reserve(bytes));
+  PLAIT_ASSIGN_OR_RETURN(arena_, MemoryRegion::Reserve(bytes, shared_.guard));
   const int64_t weight_bytes_max = WeightBytesMax(graph_, plan);
-  PLAIT_ASSIGN_OR_RETURN(weights_, MemoryRegion::Reserve(weight_bytes_max));
+  PLAIT_ASSIGN_OR_RETURN(weights_, MemoryRegion::Reserve(weight_bytes_max, shared_.guard));
   if (shared_.weights != nullptr) {
     PLAIT_ASSIGN_OR_RETURN(sharing_, SharingExecutable::Create(shared_.weights, weight_bytes_max));
   }
   if (shares_memory) return ReserveWorkingMemory(plan);
   const int64_t scratch_bytes_max = ScratchBytesMax(graph_, plan);
   for (int i = 0; i < plan.threads; ++i) {
-    PLAIT_ASSIGN_OR_RETURN(MemoryRegion region, MemoryRegion::Reserve(scratch_bytes_max));
+    PLAIT_ASSIGN_OR_RETURN(MemoryRegion region,
+                           MemoryRegion::Reserve(scratch_bytes_max, shared_.guard));
     scratch_.push_back(std::move(region));
   }
   return absl::OkStatus();

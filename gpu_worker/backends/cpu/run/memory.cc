@@ -20,6 +20,14 @@ namespace {
 // Of a large page is given back all or nothing: the rest would be small pages.
 constexpr uintptr_t kLargePageBytes = uintptr_t{2} << 20;
 
+// Of guarded pieces: enough for 4,096 of them, each rounded up to a page and with one beside it.
+constexpr int64_t kPageBytes = 4096;
+constexpr int64_t kRoomOfGuards = 4096 * 2 * kPageBytes;
+
+int64_t RoundUp(int64_t bytes, int64_t multiple) {
+  return (bytes + multiple - 1) / multiple * multiple;
+}
+
 #if defined(__x86_64__)
 // Flushes that need not wait for each other are 14 times as fast: 0.06 us a KiB against 0.8.
 bool HasUnorderedFlush() {
@@ -50,12 +58,17 @@ MemoryRegion& MemoryRegion::operator=(MemoryRegion&& other) noexcept {
   std::swap(size_bytes_, other.size_bytes_);
   std::swap(used_bytes_, other.used_bytes_);
   std::swap(is_part_, other.is_part_);
+  std::swap(guard_, other.guard_);
+  std::swap(guarded_, other.guarded_);
   return *this;
 }
 
-absl::StatusOr<MemoryRegion> MemoryRegion::Reserve(int64_t size_bytes) {
+absl::StatusOr<MemoryRegion> MemoryRegion::Reserve(int64_t size_bytes, PieceGuard guard) {
   MemoryRegion region;
-  region.size_bytes_ = std::max<int64_t>(size_bytes, kAlignmentBytes);
+  region.guard_ = guard;
+  const bool is_guarded = guard != PieceGuard::kNone;
+  region.size_bytes_ =
+      std::max<int64_t>(size_bytes, kAlignmentBytes) + (is_guarded ? kRoomOfGuards : 0);
   void* data = mmap(nullptr, static_cast<size_t>(region.size_bytes_), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) {
@@ -63,7 +76,7 @@ absl::StatusOr<MemoryRegion> MemoryRegion::Reserve(int64_t size_bytes) {
         absl::StrCat("memory: the system refuses a range of ", size_bytes, " bytes"));
   }
   // Weights and activations are read front to back; large pages save a few percent of page walks.
-  madvise(data, static_cast<size_t>(region.size_bytes_), MADV_HUGEPAGE);
+  if (!is_guarded) madvise(data, static_cast<size_t>(region.size_bytes_), MADV_HUGEPAGE);
   region.data_ = static_cast<std::byte*>(data);
   return region;
 }
@@ -93,7 +106,8 @@ void MemoryRegion::GiveBackFrom(int64_t bytes) {
 }
 
 absl::StatusOr<std::byte*> MemoryRegion::Allocate(int64_t bytes) {
-  const int64_t rounded = (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+  if (guard_ != PieceGuard::kNone) return AllocateGuarded(bytes);
+  const int64_t rounded = RoundUp(bytes, kAlignmentBytes);
   if (bytes < 0 || rounded > size_bytes_ - used_bytes_) {
     return absl::ResourceExhaustedError(absl::StrCat("memory: ", bytes, " bytes do not fit; ",
                                                      size_bytes_ - used_bytes_, " are left"));
@@ -103,7 +117,37 @@ absl::StatusOr<std::byte*> MemoryRegion::Allocate(int64_t bytes) {
   return piece;
 }
 
+// In front of the guard a piece ends with its last cache line, which is its own to the end.
+absl::StatusOr<std::byte*> MemoryRegion::AllocateGuarded(int64_t bytes) {
+  const int64_t rounded = RoundUp(bytes, kAlignmentBytes);
+  const int64_t paged = RoundUp(rounded, kPageBytes);
+  if (bytes < 0 || paged + kPageBytes > size_bytes_ - used_bytes_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("memory: ", bytes, " bytes and a guard do not fit"));
+  }
+  std::byte* const begin = data_ + used_bytes_;
+  const bool is_in_front = guard_ == PieceGuard::kInFront;
+  std::byte* const guard = is_in_front ? begin : begin + paged;
+  if (mprotect(guard, static_cast<size_t>(kPageBytes), PROT_NONE) != 0) {
+    return absl::ResourceExhaustedError("memory: the system refuses a guard");
+  }
+  std::byte* const piece = is_in_front ? begin + kPageBytes : guard - rounded;
+  used_bytes_ += paged + kPageBytes;
+  guarded_.push_back({piece, rounded});
+  return piece;
+}
+
+void MemoryRegion::Fill(std::byte value) const {
+  if (guard_ == PieceGuard::kNone) {
+    std::memset(data_, static_cast<int>(value), static_cast<size_t>(used_bytes_));
+  }
+  for (const Piece& piece : guarded_) {
+    std::memset(piece.data, static_cast<int>(value), static_cast<size_t>(piece.bytes));
+  }
+}
+
 void MemoryRegion::EvictFromCaches() const {
+  PLAIT_CHECK(guard_ == PieceGuard::kNone);
 #if defined(__x86_64__)
   static const bool has_unordered_flush = HasUnorderedFlush();
   (has_unordered_flush ? FlushUnordered : FlushInOrder)(data_, used_bytes_);

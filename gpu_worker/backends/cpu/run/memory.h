@@ -2,10 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
 namespace plait {
+
+// For tests: on which side of each piece of a region a page lies that nobody may touch, so that a
+// kernel which reads or writes beyond its memory there ends the process.
+enum class PieceGuard { kNone, kBehind, kInFront };
 
 // A range of zeroed memory whose pages exist once they are written, aligned to a page. Movable; the
 // bytes keep their address. Not thread-safe while it hands out pieces.
@@ -24,9 +29,11 @@ class MemoryRegion {
   MemoryRegion(MemoryRegion&& other) noexcept;
   MemoryRegion& operator=(MemoryRegion&& other) noexcept;
 
-  // At least one aligned piece, whatever the size asked for. Large pages are asked for.
+  // At least one aligned piece, whatever the size asked for. Large pages are asked for, unless
+  // pieces are guarded: then each takes pages of its own, for which there is further address space.
   // Errors: ResourceExhausted when the system refuses the range.
-  static absl::StatusOr<MemoryRegion> Reserve(int64_t size_bytes);
+  static absl::StatusOr<MemoryRegion> Reserve(int64_t size_bytes,
+                                              PieceGuard guard = PieceGuard::kNone);
 
   // A region of written bytes, to be read: pages that nobody has written are all the same page of
   // zeros.
@@ -47,8 +54,15 @@ class MemoryRegion {
   // Errors: ResourceExhausted when the region is used up.
   absl::StatusOr<std::byte*> Allocate(int64_t bytes);
 
-  // Makes the whole region available again; pieces handed out so far are given up.
-  void Reset() { used_bytes_ = 0; }
+  // Makes the whole region available again; pieces handed out so far are given up. Where pieces are
+  // guarded, those that follow lie behind them all the same: kernels that share memory would meet
+  // each other's guards.
+  void Reset() {
+    if (guard_ == PieceGuard::kNone) used_bytes_ = 0;
+  }
+
+  // Sets every byte of the pieces handed out since the last Reset, and of guarded ones since ever.
+  void Fill(std::byte value) const;
 
   // Gives the system what lies behind so many bytes, up to a large page of it; it is zeroed memory
   // again, of which nothing exists until it is written.
@@ -56,13 +70,23 @@ class MemoryRegion {
 
   // Writes back and drops the used bytes from every cache of this processor.
   // Takes time in proportion to the used bytes, a line at a time. Does nothing but on x86-64.
+  // REQUIRES: pieces are not guarded.
   void EvictFromCaches() const;
 
  private:
+  struct Piece {
+    std::byte* data;
+    int64_t bytes;
+  };
+
+  absl::StatusOr<std::byte*> AllocateGuarded(int64_t bytes);
+
   std::byte* data_ = nullptr;
   int64_t size_bytes_ = 0;
   int64_t used_bytes_ = 0;
   bool is_part_ = false;  // of another region, which has the memory
+  PieceGuard guard_ = PieceGuard::kNone;
+  std::vector<Piece> guarded_;
 };
 
 }  // namespace plait
