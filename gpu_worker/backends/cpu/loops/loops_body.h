@@ -145,9 +145,12 @@ inline float MishGate(float e) {
 // The exponent n and the mantissa are taken from the bits. With f around 0, log(1 + f) = f - f^2/2
 // + f^3 P(f); centring at the square roots keeps |f| below 0.42. n ln 2 is added in two pieces as
 // in Exponential(), the small one first, so that nothing is lost beside the large one.
+//
+// A denormal is made a normal number first: its bits have no exponent.
 inline float Logarithm(float x) {
-  const int32_t bits = __builtin_bit_cast(int32_t, x);
-  int32_t n = (bits >> 23) - 127;
+  const bool is_normal = x >= 1.17549435e-38f;
+  const int32_t bits = __builtin_bit_cast(int32_t, is_normal ? x : x * 0x1p23f);
+  int32_t n = (bits >> 23) - (is_normal ? 127 : 150);
   float m = __builtin_bit_cast(float, (bits & 0x007fffff) | 0x3f800000);
   const bool above = m > 1.41421356f;
   n = above ? n + 1 : n;
@@ -167,8 +170,7 @@ inline float Logarithm(float x) {
   y = (y + f) + e * 0.693359375f;
   // The bits of infinity look like a number's; zero, negative numbers and NaN are put right below.
   y = x == kInfinity ? kInfinity : y;
-  // Denormals count as 0.
-  y = x < 1.17549435e-38f ? -kInfinity : y;
+  y = x == 0 ? -kInfinity : y;
   return x < 0 || x != x ? __builtin_nanf("") : y;
 }
 

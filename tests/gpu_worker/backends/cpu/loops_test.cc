@@ -140,6 +140,8 @@ TEST(CpuLoopsTest, SpecialValuesStaySpecial) {
 TEST(CpuLoopsTest, LogarithmIsAccurate) {
   std::vector<float> x;
   for (float value = 1e-35f; value < 1e35f; value *= 1.013f) x.push_back(value);
+  // Denormals, the smallest and the largest one, and the smallest number that is none.
+  for (const float value : {1e-45f, 1e-40f, 1.17549421e-38f, 1.17549435e-38f}) x.push_back(value);
   for (const LoopTable* table : TablesOfThisProcessor()) {
     std::vector<float> y(x.size());
     table->unary[static_cast<int>(UnaryLoop::kLog)](x.data(), y.data(),
