@@ -1,8 +1,11 @@
 #include "client/report_table.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -112,6 +115,47 @@ std::string OtherShapesText(int64_t shapes) {
   return absl::StrCat(", ", shapes, " other shape", shapes == 1 ? "" : "s");
 }
 
+// "channels_last 75.0%, plain 25.0%": the largest share comes first.
+std::string FormatsText(const v1::OptimizedReport& optimized) {
+  std::vector<std::pair<double, absl::string_view>> shares;
+  for (const auto& [format, share] : optimized.formats()) shares.emplace_back(-share, format);
+  std::sort(shares.begin(), shares.end());
+  return absl::StrJoin(shares, ", ", [](std::string* text, const auto& share) {
+    absl::StrAppendFormat(text, "%s %.1f%%", share.second, -100 * share.first);
+  });
+}
+
+// What the returned plan is made of, as far as the report knows it.
+void AppendPlan(const v1::Report& report, std::string* text) {
+  const v1::OptimizedReport& optimized = report.optimized();
+  if (!optimized.formats().empty()) {
+    absl::StrAppend(text, "formats      ", FormatsText(optimized), " of the FLOPs\n");
+  }
+  if (optimized.has_copies()) {
+    absl::StrAppendFormat(text, "copies       %d of %d kernels\n", optimized.copies(),
+                          optimized.kernels());
+  }
+  if (optimized.load_ms() > 0) {
+    absl::StrAppendFormat(text, "load         %.1f ms, baseline %.1f ms\n", optimized.load_ms(),
+                          report.baseline().load_ms());
+  }
+}
+
+// Of the first outputs, where there are several; the line above has the worst of each number.
+void AppendOutputErrors(const v1::EquivalenceReport& equivalence, std::string* text) {
+  constexpr int kOutputsMax = 8;
+  if (equivalence.outputs_size() < 2) return;
+  for (int i = 0; i < std::min(kOutputsMax, equivalence.outputs_size()); ++i) {
+    const v1::OutputError& output = equivalence.outputs(i);
+    absl::StrAppendFormat(text, "             %s: %.3g, %.3g, rms error %.3g\n", output.name(),
+                          output.max_abs_error(), output.max_rel_error(), output.rms_error());
+  }
+  if (equivalence.outputs_size() > kOutputsMax) {
+    absl::StrAppendFormat(text, "             and %d outputs more (--json has them)\n",
+                          equivalence.outputs_size() - kOutputsMax);
+  }
+}
+
 }  // namespace
 
 std::string ReportTable(const v1::Report& report, bool explain) {
@@ -123,6 +167,7 @@ std::string ReportTable(const v1::Report& report, bool explain) {
   report.device().predicted() ? AppendPredictions(report, &text) : AppendLatencies(report, &text);
   const std::string kept = KeptText(report);
   if (!kept.empty()) absl::StrAppend(&text, "kept         ", kept, "\n");
+  AppendPlan(report, &text);
   absl::StrAppendFormat(&text,
                         "outputs      %s: max abs error %.3g, max rel error %.3g, "
                         "%d inputs%s\n",
@@ -130,6 +175,7 @@ std::string ReportTable(const v1::Report& report, bool explain) {
                         report.equivalence().max_abs_error(), report.equivalence().max_rel_error(),
                         report.equivalence().inputs_tried(),
                         OtherShapesText(report.equivalence().shapes_checked()));
+  AppendOutputErrors(report.equivalence(), &text);
   if (report.kept_plans_size() > 0) {
     absl::StrAppendFormat(&text, "kept plans   %d for other devices, threads or shapes\n",
                           report.kept_plans_size());

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/proto/wire/example_report.h"
 
 namespace plait {
@@ -17,6 +18,9 @@ TEST(ReportTableTest, PrintsATableForPeople) {
             "  baseline          100.1         99.0        110.0        12\n"
             "  optimized          50.0         49.0         55.0         6\n"
             "speedup      2.002 (1.900 to 2.100 when measured again)\n"
+            "formats      channels_last 75.0%, plain 25.0% of the FLOPs\n"
+            "copies       1 of 6 kernels\n"
+            "load         6.0 ms, baseline 4.5 ms\n"
             "outputs      equivalent: max abs error 1e-06, max rel error 2e-07, 3 inputs, "
             "2 other shapes\n"
             "kept plans   1 for other devices, threads or shapes\n"
@@ -36,13 +40,43 @@ TEST(ReportTableTest, SaysThatADescribedDeviceWasNotMeasured) {
   report.mutable_device()->set_predicted(true);
   report.mutable_optimized()->set_predicted_us(49);
   report.clear_runtimes();
+  report.mutable_optimized()->clear_load_ms();
   const std::string table = ReportTable(report, false);
-  EXPECT_EQ(table.substr(0, table.find("outputs")),
+  EXPECT_EQ(table.substr(0, table.find("formats")),
             "model        12 nodes on model:h200 (Processor), predicted, not measured\n"
             "predicted, us      one run   kernels\n"
             "  baseline            98.0        12\n"
             "  optimized           49.0         6\n"
             "speedup      2.002 [1.900, 2.100], predicted\n");
+  EXPECT_THAT(table, testing::Not(testing::HasSubstr("\nload ")));
+}
+
+TEST(ReportTableTest, SaysNothingOfAPlanThatTheReportDoesNotDescribe) {
+  v1::Report report = ExampleReport();
+  report.mutable_optimized()->clear_formats();
+  report.mutable_optimized()->clear_copies();
+  report.mutable_optimized()->clear_load_ms();
+  EXPECT_THAT(ReportTable(report, false), testing::HasSubstr("measured again)\noutputs      "));
+}
+
+TEST(ReportTableTest, HasTheErrorsOfEachOfTheFirstOutputs) {
+  v1::Report report = ExampleReport();
+  v1::EquivalenceReport& equivalence = *report.mutable_equivalence();
+  equivalence.clear_outputs();
+  for (int i = 0; i < 10; ++i) {
+    v1::OutputError& output = *equivalence.add_outputs();
+    output.set_name(absl::StrCat("y", i));
+    output.set_max_abs_error(1e-6 * i);
+    output.set_max_rel_error(2e-7 * i);
+    output.set_rms_error(3e-8 * i);
+  }
+  const std::string table = ReportTable(report, false);
+  EXPECT_THAT(table, testing::HasSubstr("2 other shapes\n"
+                                        "             y0: 0, 0, rms error 0\n"
+                                        "             y1: 1e-06, 2e-07, rms error 3e-08\n"));
+  EXPECT_THAT(table, testing::HasSubstr("             y7: 7e-06, 1.4e-06, rms error 2.1e-07\n"
+                                        "             and 2 outputs more (--json has them)\n"
+                                        "kept plans"));
 }
 
 TEST(ReportTableTest, SaysNothingOfRuntimesWherePlaitIsTheOnlyOne) {
