@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/team/openmp.h"
 
 namespace plait {
 namespace {
@@ -89,6 +90,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> OnednnKernel::Create(
   PLAIT_RETURN_IF_ERROR(
       OnednnStatus(dnnl_primitive_create(&primitive, descriptor.get()), "primitive"));
   kernel->primitive_.reset(primitive);
+  kernel->do_threads_wait_ = IsMatrixProduct(descriptor.get());
   std::vector<OnednnArgument> all(arguments.begin(), arguments.end());
   const dnnl_memory_desc_t scratch = ChosenDescription(descriptor, DNNL_ARG_SCRATCHPAD);
   if (const size_t bytes = dnnl_memory_desc_get_size(&scratch); bytes > 0) {
@@ -110,6 +112,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> OnednnKernel::Create(
 
 // A CPU stream is executed by the calling thread and its team: when the call returns, all is done.
 absl::Status OnednnKernel::Run() {
+  std::optional<OpenMpWaitScope> waits;
+  if (do_threads_wait_) waits.emplace();
   return OnednnStatus(
       dnnl_primitive_execute(primitive_.get(), onednn_->stream(),
                              static_cast<int>(arguments_.size()), arguments_.data()),

@@ -39,6 +39,7 @@ class OnednnKernel : public CpuKernel {
  private:
   Onednn* onednn_ = nullptr;
   OnednnPrimitive primitive_;
+  bool do_threads_wait_ = false;  // see OpenMpWaitScope
   std::vector<OnednnMemory> memories_;
   std::vector<dnnl_exec_arg_t> arguments_;
 };

@@ -86,12 +86,14 @@ bool ReadsImagesOrPixels(const_dnnl_primitive_attr_t attributes) {
 bool IsWrong(const_dnnl_primitive_desc_t descriptor, const_dnnl_primitive_attr_t attributes) {
   dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
   dnnl_primitive_desc_query(descriptor, dnnl_query_primitive_kind, 0, &kind);
-  return kind == dnnl_convolution &&
-         ImplementationOf(descriptor).find("gemm") != absl::string_view::npos &&
-         ReadsImagesOrPixels(attributes);
+  return kind == dnnl_convolution && IsMatrixProduct(descriptor) && ReadsImagesOrPixels(attributes);
 }
 
 }  // namespace
+
+bool IsMatrixProduct(const_dnnl_primitive_desc_t descriptor) {
+  return ImplementationOf(descriptor).find("gemm") != absl::string_view::npos;
+}
 
 // The library's choice is its first implementation. The last argument of the call is a hint from a
 // forward pass, which only training has.

@@ -37,6 +37,10 @@ absl::Status OnednnStatus(dnnl_status_t status, absl::string_view what);
 // "2.6.3", for device fingerprints.
 std::string OnednnVersion();
 
+// Whether the implementation is one by matrix products: it takes some tensors for others, and its
+// threads wait for each other by watching memory (OpenMpWaitScope).
+bool IsMatrixProduct(const_dnnl_primitive_desc_t descriptor);
+
 // Lets the library use no better instructions than these, in the whole process.
 // REQUIRES, as OnednnVersion: OpenOnednn has succeeded. Errors: FailedPrecondition when it has
 // begun to use others.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "gpu_worker/backends/cpu/team/team.h"
 
@@ -20,6 +21,7 @@ struct Region {
 };
 thread_local Region* region = nullptr;
 thread_local int thread_of_region = 0;
+thread_local bool do_regions_wait = false;  // by other means than the barrier
 
 void RunInRegion(Region& shared, int thread, void (*run)(void*), void* data) {
   region = &shared;
@@ -45,8 +47,11 @@ void OpenMpParallel(void (*run)(void*), void* data, unsigned threads, unsigned /
     return;
   }
   // Whoever has passed all barriers has seen every thread of the region begin.
-  RunGroupsAnywhere(shared.threads, 1, GroupLength::kBrief,
-                    [&](int thread) { RunInRegion(shared, thread, run, data); });
+  const bool do_all_begin = do_regions_wait;
+  RunGroupsAnywhere(shared.threads, 1, GroupLength::kBrief, [&](int thread) {
+    if (thread == 0 && do_all_begin) AskThoseThatRest();
+    RunInRegion(shared, thread, run, data);
+  });
 }
 
 void OpenMpBarrier() {
@@ -66,5 +71,8 @@ int OpenMpMaxThreads() { return TeamWidth(); }
 int OpenMpThreads() { return region == nullptr ? 1 : region->threads; }
 int OpenMpThread() { return thread_of_region; }
 int OpenMpIsParallel() { return region != nullptr && region->threads > 1 ? 1 : 0; }
+
+OpenMpWaitScope::OpenMpWaitScope() : before_(std::exchange(do_regions_wait, true)) {}
+OpenMpWaitScope::~OpenMpWaitScope() { do_regions_wait = before_; }
 
 }  // namespace plait

@@ -16,4 +16,19 @@ int OpenMpThreads();     // omp_get_num_threads
 int OpenMpThread();      // omp_get_thread_num
 int OpenMpIsParallel();  // omp_in_parallel
 
+// Within the scope, threads of regions that the calling thread enters may wait for each other by
+// other means than the barrier, as those of oneDNN's matrix products do, which watch a word of
+// memory: every region has all of its threads begin. Otherwise one that began with its first
+// thread alone, because other programs have the cores, would wait for ever.
+class OpenMpWaitScope {
+ public:
+  OpenMpWaitScope();
+  ~OpenMpWaitScope();
+  OpenMpWaitScope(const OpenMpWaitScope&) = delete;
+  OpenMpWaitScope& operator=(const OpenMpWaitScope&) = delete;
+
+ private:
+  const bool before_;
+};
+
 }  // namespace plait

@@ -1,3 +1,5 @@
+#include "gpu_worker/backends/cpu/team/openmp.h"
+
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -94,6 +96,46 @@ TEST(OpenMpTest, BarriersEndBesideThreadsThatSpin) {
           },
           &arrived, 0, 0);
     }
+  }
+  ends = true;
+  for (std::thread& spinner : spinners) spinner.join();
+}
+
+// As oneDNN's matrix products wait: the first thread for a word that another one writes.
+TEST(OpenMpTest, ThreadsThatWatchAWordSeeTheOthersBegin) {
+  std::atomic<bool> ends = false;
+  const auto spin = [&] {
+    while (!ends) {
+    }
+  };
+  std::thread spinners[4] = {std::thread(spin), std::thread(spin), std::thread(spin),
+                             std::thread(spin)};
+  {
+    Team team(3, ThreadPlacement::kAnywhere);
+    const Team::Lead lead(team);
+    const OpenMpWaitScope waits;
+    const auto began = std::chrono::steady_clock::now();
+    int regions_that_gave_up = 0;
+    while (std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1500)) {
+      std::atomic<int> arrived = 0;
+      GOMP_parallel(
+          [](void* data) {
+            auto& arrived = *static_cast<std::atomic<int>*>(data);
+            ++arrived;
+            const auto now = [] { return std::chrono::steady_clock::now(); };
+            const bool is_first = omp_get_thread_num() == 0;
+            // The others work for a while longer, so that they are interrupted and waited for.
+            const auto end = now() + (is_first ? std::chrono::microseconds(10'000'000)
+                                               : std::chrono::microseconds(300));
+            while ((!is_first || arrived < 3) && now() < end) {
+            }
+            if (is_first && arrived < 3) arrived = -100;
+          },
+          &arrived, 0, 0);
+      if (arrived != 3) ++regions_that_gave_up;
+      if (regions_that_gave_up > 0) break;
+    }
+    EXPECT_EQ(regions_that_gave_up, 0);
   }
   ends = true;
   for (std::thread& spinner : spinners) spinner.join();
