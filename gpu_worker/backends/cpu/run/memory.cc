@@ -63,7 +63,8 @@ MemoryRegion& MemoryRegion::operator=(MemoryRegion&& other) noexcept {
   return *this;
 }
 
-absl::StatusOr<MemoryRegion> MemoryRegion::Reserve(int64_t size_bytes, PieceGuard guard) {
+absl::StatusOr<MemoryRegion> MemoryRegion::Reserve(int64_t size_bytes, PieceGuard guard,
+                                                   int64_t small_bytes) {
   MemoryRegion region;
   region.guard_ = guard;
   const bool is_guarded = guard != PieceGuard::kNone;
@@ -75,9 +76,15 @@ absl::StatusOr<MemoryRegion> MemoryRegion::Reserve(int64_t size_bytes, PieceGuar
     return absl::ResourceExhaustedError(
         absl::StrCat("memory: the system refuses a range of ", size_bytes, " bytes"));
   }
-  // Weights and activations are read front to back; large pages save a few percent of page walks.
-  if (!is_guarded) madvise(data, static_cast<size_t>(region.size_bytes_), MADV_HUGEPAGE);
   region.data_ = static_cast<std::byte*>(data);
+  if (is_guarded) return region;
+  // Weights and activations are read front to back; large pages save a few percent of page walks.
+  const int64_t first =
+      small_bytes == 0 ? 0 : std::min(region.LargePageFrom(small_bytes), region.size_bytes_);
+  if (first > 0) madvise(data, static_cast<size_t>(first), MADV_NOHUGEPAGE);
+  if (first < region.size_bytes_) {
+    madvise(region.data_ + first, static_cast<size_t>(region.size_bytes_ - first), MADV_HUGEPAGE);
+  }
   return region;
 }
 
@@ -97,12 +104,17 @@ MemoryRegion MemoryRegion::PartOf(const MemoryRegion& whole, int64_t size_bytes)
   return part;
 }
 
+int64_t MemoryRegion::LargePageFrom(int64_t bytes) const {
+  const uintptr_t wanted = reinterpret_cast<uintptr_t>(data_) + static_cast<uintptr_t>(bytes);
+  return bytes +
+         static_cast<int64_t>((kLargePageBytes - wanted % kLargePageBytes) % kLargePageBytes);
+}
+
 void MemoryRegion::GiveBackFrom(int64_t bytes) {
-  const auto begin = reinterpret_cast<uintptr_t>(data_);
-  const uintptr_t end = begin + static_cast<uintptr_t>(size_bytes_);
-  const uintptr_t wanted = begin + static_cast<uintptr_t>(bytes);
-  const uintptr_t first = (wanted + kLargePageBytes - 1) / kLargePageBytes * kLargePageBytes;
-  if (first < end) madvise(data_ + (first - begin), end - first, MADV_DONTNEED);
+  const int64_t first = LargePageFrom(bytes);
+  if (first < size_bytes_) {
+    madvise(data_ + first, static_cast<size_t>(size_bytes_ - first), MADV_DONTNEED);
+  }
 }
 
 absl::StatusOr<std::byte*> MemoryRegion::Allocate(int64_t bytes) {

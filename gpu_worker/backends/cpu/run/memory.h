@@ -29,11 +29,13 @@ class MemoryRegion {
   MemoryRegion(MemoryRegion&& other) noexcept;
   MemoryRegion& operator=(MemoryRegion&& other) noexcept;
 
-  // At least one aligned piece, whatever the size asked for. Large pages are asked for, unless
-  // pieces are guarded: then each takes pages of its own, for which there is further address space.
-  // Errors: ResourceExhausted when the system refuses the range.
+  // At least one aligned piece, whatever the size asked for. Large pages are asked for behind the
+  // first `small_bytes`: a region of which little may be used takes no more than that then. There
+  // are none where pieces are guarded: each takes pages of its own then, for which there is further
+  // address space. Errors: ResourceExhausted when the system refuses the range.
   static absl::StatusOr<MemoryRegion> Reserve(int64_t size_bytes,
-                                              PieceGuard guard = PieceGuard::kNone);
+                                              PieceGuard guard = PieceGuard::kNone,
+                                              int64_t small_bytes = 0);
 
   // A region of written bytes, to be read: pages that nobody has written are all the same page of
   // zeros.
@@ -80,6 +82,8 @@ class MemoryRegion {
   };
 
   absl::StatusOr<std::byte*> AllocateGuarded(int64_t bytes);
+  // Where the first large page begins that is behind so many bytes, in bytes from the first one.
+  int64_t LargePageFrom(int64_t bytes) const;
 
   std::byte* data_ = nullptr;
   int64_t size_bytes_ = 0;

@@ -6,6 +6,13 @@
 #include "base/status_macros.h"
 
 namespace plait {
+namespace {
+
+// Who finds nearly all of its weights packed has a few small ones left, which are worth no large
+// page: one alone takes milliseconds where the system has to make room for it.
+constexpr int64_t kSmallBytes = int64_t{1} << 20;
+
+}  // namespace
 
 SharedWeights::Piece SharedWeights::Find(const Fingerprint& key) const {
   const auto found = entries_.find(key);
@@ -31,7 +38,8 @@ absl::StatusOr<SharingExecutable> SharingExecutable::Create(SharedWeights* share
                                                             int64_t bytes_max) {
   SharingExecutable sharing;
   sharing.shared_ = shared;
-  PLAIT_ASSIGN_OR_RETURN(MemoryRegion own, MemoryRegion::Reserve(bytes_max));
+  PLAIT_ASSIGN_OR_RETURN(MemoryRegion own,
+                         MemoryRegion::Reserve(bytes_max, PieceGuard::kNone, kSmallBytes));
   sharing.own_ = std::make_shared<MemoryRegion>(std::move(own));
   return sharing;
 }

@@ -1,9 +1,12 @@
 #include "gpu_worker/backends/cpu/run/shared_weights.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 namespace plait {
 namespace {
@@ -35,6 +38,21 @@ TEST(SharedWeightsTest, APieceIsPackedOnce) {
   EXPECT_TRUE(found.is_packed);
   EXPECT_EQ(found.data, packed.data);
   EXPECT_FALSE(Pack(second, {1, 2}).is_packed);
+}
+
+// A shape of a session packs hardly anything that the others have not.
+TEST(SharedWeightsTest, AFewBytesTakeNoLargePage) {
+  constexpr size_t kPageBytes = 4096;
+  SharedWeights shared;
+  absl::StatusOr<SharingExecutable> executable =
+      SharingExecutable::Create(&shared, int64_t{64} << 20);
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const SharingExecutable::Place place = Pack(*executable, {1, 1});
+  ASSERT_EQ(reinterpret_cast<uintptr_t>(place.data) % kPageBytes, 0u) << "the region's first";
+  unsigned char pages[256] = {};
+  ASSERT_EQ(mincore(place.data, sizeof(pages) * kPageBytes, pages), 0);
+  const auto is_there = [](unsigned char page) { return (page & 1) != 0; };
+  EXPECT_LE(std::count_if(std::begin(pages), std::end(pages), is_there), 16);
 }
 
 TEST(SharedWeightsTest, APieceLivesAsLongAsAnybodyReadsIt) {
