@@ -1,6 +1,5 @@
 """The program that `plait gate` starts: two models in a runtime, loaded and run in turn."""
 
-import pathlib
 import subprocess
 import sys
 
@@ -14,14 +13,15 @@ COMPLEX = 14
 
 
 class Pairs:
-    """The program, as plait sees it. Use as a context manager."""
+    """The program, as plait sees it, whose temporary files are in `folder`. Use as a context
+    manager."""
 
-    def __init__(self, runtime):
+    def __init__(self, runtime, folder="/tmp"):
         self.process = subprocess.Popen(
             [sys.executable, "-m", "plait_runtime_worker.pairs", "--runtime", runtime,
              "--threads", "2", "--memory-bytes", str(8 << 30)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
-            env={"PYTHONPATH": str(session.PACKAGE_FOLDER)})
+            env={"PYTHONPATH": str(session.PACKAGE_FOLDER), "TMPDIR": str(folder)})
         self.reader = frames.Reader(self.process.stdout)
 
     def __enter__(self):
@@ -60,15 +60,16 @@ def test_each_load_times_both(runtime):
             assert all(time > 0 for time in answer["base_us"] + answer["new_us"])
 
 
-def test_it_ends_with_stdin_and_leaves_nothing(runtime):
-    with Pairs(runtime) as program:
+def test_it_ends_with_stdin_and_leaves_nothing(runtime, tmp_path):
+    with Pairs(runtime, tmp_path) as program:
         program.read()
         program.give(models.product(), models.product())
-        before = set(pathlib.Path("/tmp").glob("plait-runtime-*"))
+        before = set(tmp_path.iterdir())
         program.ask({"new_first": False})
-        assert set(pathlib.Path("/tmp").glob("plait-runtime-*")) <= before
+        assert set(tmp_path.iterdir()) <= before
         program.process.stdin.close()
         assert program.process.wait(10) == 0
+        assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
