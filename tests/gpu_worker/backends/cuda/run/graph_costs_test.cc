@@ -8,43 +8,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gpu_worker/backends/cuda/driver/driver_runtime.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/simulated_gpu/driver/simulated_driver.h"
+#include "tests/gpu_worker/backends/cuda/run/clock_runtime.h"
 
 namespace plait::cuda {
 namespace {
 
 // A device whose graphs take what their nodes and edges say: a start, the longest path of kernels,
 // more at each edge of a fork or a join; and of kernels without edges, some at a time.
-class CostlyRuntime : public DriverRuntime {
+class CostlyRuntime : public ClockRuntime {
  public:
-  using DriverRuntime::DriverRuntime;
-
-  Result<GraphExec> Instantiate(Graph graph) override {
-    Result<GraphExec> exec = DriverRuntime::Instantiate(graph);
-    if (exec.ok()) us_of_[exec.value()] = UsOf(graph);
-    return exec;
-  }
-  Status LaunchGraph(GraphExec exec, Stream /*stream*/) override {
-    now_us_ += us_of_[exec];
-    return Ok();
-  }
-  Status RecordEvent(Event event, Stream stream) override {
-    recorded_us_[event] = now_us_;
-    return DriverRuntime::RecordEvent(event, stream);
-  }
-  Result<double> ElapsedUs(Event begin, Event end) override {
-    return recorded_us_[end] - recorded_us_[begin];
-  }
+  using ClockRuntime::ClockRuntime;
 
   double start_us = 7.5;
   double cross_us = 1.25;
   size_t at_a_time = 32;
 
  private:
-  double UsOf(Graph graph) {
+  double UsOf(Graph graph) override {
     const std::vector<GraphNode> nodes = Nodes(graph).value();
     const std::vector<GraphEdge> edges = Edges(graph).value();
     std::map<GraphNode, int> from, to;
@@ -70,10 +53,6 @@ class CostlyRuntime : public DriverRuntime {
     for (const auto& [node, us] : ends_us) longest_us = std::max(longest_us, us);
     return start_us + static_cast<double>(rounds) * longest_us;
   }
-
-  double now_us_ = 0;
-  std::map<GraphExec, double> us_of_;
-  std::map<Event, double> recorded_us_;
 };
 
 class GraphCostsTest : public testing::Test {
