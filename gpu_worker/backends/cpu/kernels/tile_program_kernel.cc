@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/bytes.h"
@@ -22,6 +23,17 @@ namespace {
 // Rows of so many that do not lie beside each other are computed one by one, where they lie;
 // shorter ones are copied together first.
 constexpr int64_t kLongRowElements = 128;
+
+// Block by block, since of a loop over single numbers, whose count it does not know, the compiler
+// makes no vectors.
+void Repeat(float number, int64_t count, float* to) {
+  float block[16];
+  std::fill(std::begin(block), std::end(block), number);
+  constexpr auto kBlock = static_cast<int64_t>(std::size(block));
+  int64_t i = 0;
+  for (; i + kBlock <= count; i += kBlock) std::memcpy(to + i, block, sizeof(block));
+  std::memcpy(to + i, block, static_cast<size_t>(count - i) * sizeof(float));
+}
 
 // Bytes as floats of the same value, and back.
 void FetchBytes(DataType dtype, const std::byte* memory, int64_t stride, int64_t size,
@@ -238,7 +250,7 @@ void TileProgramKernel::FetchTile(size_t operand, int64_t offset, int64_t rows, 
     if (stride == 1) {
       std::memcpy(tile, from, static_cast<size_t>(columns) * sizeof(float));
     } else if (stride == 0) {
-      std::fill(tile, tile + columns, *from);
+      Repeat(*from, columns, tile);
     } else {
       for (int64_t i = 0; i < columns; ++i) tile[i] = from[i * stride];
     }
