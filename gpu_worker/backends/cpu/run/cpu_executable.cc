@@ -97,7 +97,7 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
     loading.Reset();
     SharingExecutable* const sharing = sharing_.has_value() ? &*sharing_ : nullptr;
     LoadContext context(graph_, step.kernel, weights, shared_.onednn,
-                        {&weights_, scratch, &loading, sharing, shared_.formats});
+                        {&weights_, scratch, &loading, sharing, shared_.shares_formats});
     PLAIT_RETURN_IF_ERROR(Annotate(AddPlaces(plan, step, family->offer, &context), where));
     std::vector<Operand>& read = step_inputs_.emplace_back();
     for (size_t input = 0; input < step.inputs.size(); ++input) {

@@ -36,7 +36,7 @@ class CpuExecutable : public Executable {
     PrivateCaches* private_caches;
     SharedWeights* weights = nullptr;         // nullptr: each has its own
     WorkingMemory* working_memory = nullptr;  // nullptr: each has its own; else one runs at a time
-    bool formats = false;                     // see ExecutorOptions::shares_formats
+    bool shares_formats = false;              // see ExecutorOptions
     PieceGuard guard = PieceGuard::kNone;     // of all memory that is not shared
   };
 
