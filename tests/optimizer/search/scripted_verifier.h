@@ -34,6 +34,9 @@ class ScriptedVerifier : public Verifier {
     calls.push_back(call);
     if (answers_too_little) measurements.pop_back();
     if (!status.ok()) return status;
+    if (batch.rounds > batch.rounds_min && !status_of_many_rounds.ok()) {
+      return status_of_many_rounds;
+    }
     if (candidates.size() > 1 && !status_of_several.ok()) return status_of_several;
     return measurements;
   }
@@ -49,6 +52,7 @@ class ScriptedVerifier : public Verifier {
   bool answers_too_little = false;
   absl::Status status;
   absl::Status status_of_several;  // of batches with more than the baseline
+  absl::Status status_of_many_rounds;
   std::vector<std::string> calls;
   std::vector<int> random_inputs;   // by call
   std::vector<double> seconds_max;  // likewise

@@ -129,6 +129,18 @@ TEST_F(VerifyCandidatesTest, TheBaselineStaysWhenAComparisonIsEndedForItsTime) {
   }
 }
 
+// A machine may become slower than it was when its kernels were profiled.
+TEST_F(VerifyCandidatesTest, ABaselineThatIsEndedForItsTimeIsMeasuredInFewestRounds) {
+  verifier_.latency_us = {{"base", 100}, {"1", 10}};
+  verifier_.status_of_several = absl::DeadlineExceededError("longer than 600 s");
+  verifier_.status_of_many_rounds = absl::DeadlineExceededError("longer than 600 s");
+  const auto result = Verify(Candidates(1));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(verifier_.calls, ElementsAre("6x12: base 1", "1x12: base", "1x3: base"));
+  EXPECT_EQ(result->baseline.latency_us.size(), 3u);
+  EXPECT_TRUE(result->task_too_long);
+}
+
 // Nothing can be said about it then.
 TEST_F(VerifyCandidatesTest, ABaselineThatIsEndedForItsTimeFails) {
   verifier_.latency_us = {{"base", 100}, {"1", 10}};
