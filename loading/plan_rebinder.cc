@@ -139,6 +139,23 @@ PlanChoice PlanRebinder::Choose(const Bindings& given) {
   return choice;
 }
 
+std::vector<Bindings> PlanRebinder::ShapesOfBest() {
+  if (!sources_.has_value()) ReadSources();
+  PlanGrade best = PlanGrade::kNone;
+  for (const Source& source : *sources_) best = std::max(best, source.grade);
+  std::vector<Bindings> all;
+  for (const Source& source : *sources_) {
+    if (source.grade != best) continue;
+    Bindings shapes;
+    for (const TensorId input : source.graph.inputs()) {
+      const TensorInfo& info = source.graph.tensor(input);
+      if (info.name != nullptr) shapes[*info.name] = info.type.shape;
+    }
+    if (std::find(all.begin(), all.end(), shapes) == all.end()) all.push_back(std::move(shapes));
+  }
+  return all;
+}
+
 PlanChoice ChooseOrBindPlan(const Model& model, absl::Span<const FilePlan> plans,
                             const Bindings& given, Executor& executor) {
   PlanChoice choice = ChoosePlan(model, plans, given, executor);

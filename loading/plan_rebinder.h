@@ -31,6 +31,10 @@ class PlanRebinder {
   // was made for. Never fails: where none can, the explanation says why the nearest one cannot.
   PlanChoice Choose(const Bindings& given);
 
+  // The inputs' shapes of each plan that suits the device best, in the order of the file; once
+  // where several are for the same.
+  std::vector<Bindings> ShapesOfBest();
+
  private:
   struct Source;
   struct Target;

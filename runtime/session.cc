@@ -141,6 +141,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const Model& imported,
   PLAIT_ASSIGN_OR_RETURN(session->main_, session->Load(imported, options.shapes));
   if (session->IsOpen(imported)) {
     session->model_ = imported;
+    session->LoadFurther();
   } else {
     session->rebinder_.reset();
     session->plans_.clear();
@@ -218,6 +219,25 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::LoadParts(const Model& mo
   return Adopt(*std::move(loaded), bound.graph, executor_->device().threads);
 }
 
+void Session::LoadFurther() {
+  if (options_.ignores_plan || main_->executable == nullptr) return;
+  for (Bindings& shapes : rebinder_->ShapesOfBest()) {
+    if (further_.size() == kSessionShapesMax) return;
+    const bool is_wanted =
+        std::all_of(options_.shapes.begin(), options_.shapes.end(),
+                    [&](const auto& given) { return shapes[given.first] == given.second; });
+    const bool is_main = std::all_of(
+        main_->inputs.begin(), main_->inputs.end(),
+        [&](const SessionTensor& input) { return shapes[input.name] == input.type.shape; });
+    if (!is_wanted || is_main) continue;
+    absl::StatusOr<std::shared_ptr<LoadedShapes>> loaded = Load(*model_, shapes);
+    // What cannot be loaded is told to whoever runs such shapes.
+    if (loaded.ok() && (*loaded)->plan.reason == PlanReason::kFits) {
+      further_.push_back(*std::move(loaded));
+    }
+  }
+}
+
 bool Session::IsOpen(const Model& model) const {
   return std::any_of(model.inputs().begin(), model.inputs().end(), [&](const ModelValue& input) {
     return !options_.shapes.contains(input.name) &&
@@ -266,10 +286,11 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::For(absl::Span<const Shap
 }
 
 std::shared_ptr<LoadedShapes> Session::Known(absl::Span<const Shape> input_shapes) {
+  const auto is_for_them = [&](const auto& loaded) { return HasShapes(*loaded, input_shapes); };
+  const auto planned = std::find_if(further_.begin(), further_.end(), is_for_them);
+  if (planned != further_.end()) return *planned;
   const absl::MutexLock lock(&shapes_mutex_);
-  const auto known = std::find_if(others_.begin(), others_.end(), [&](const auto& loaded) {
-    return HasShapes(*loaded, input_shapes);
-  });
+  const auto known = std::find_if(others_.begin(), others_.end(), is_for_them);
   if (known == others_.end()) return nullptr;
   others_.splice(others_.begin(), others_, known);
   return others_.front();

@@ -68,7 +68,8 @@ struct LoadedShapes {
   }
 };
 
-// 16: the sizes of a batch up to it, or the powers of two of two dimensions up to eight each.
+// Beside those of the file's own plans. 16: the sizes of a batch up to it, or the powers of two of
+// two dimensions up to eight each.
 inline constexpr size_t kSessionShapesMax = 16;
 
 // A model that is loaded on a device that it shares with other sessions of the process. What
@@ -86,12 +87,15 @@ class Session {
   const std::vector<SessionTensor>& outputs() const { return main_->outputs; }
   const SessionPlan& plan() const { return main_->plan; }
 
-  // The same for other shapes of the inputs, one for each, in order: loaded now unless they are
-  // among the last kSessionShapesMax that were asked for, by the plan inside the model that is for
-  // them or can be bound to them. Only dimensions that the model leaves open, and that the
-  // session's options do not give, may differ. One shape is loaded at a time, while those that are
-  // loaded run.
-  // Errors: InvalidArgument naming the input; as Create.
+  // For how many other shapes the plans inside the model were loaded when the session was created:
+  // those of a range, so that a plan which is bound to other shapes finds its weights packed.
+  size_t further_plans() const { return further_.size(); }
+
+  // The same for other shapes of the inputs, one for each, in order: loaded now unless a plan
+  // inside is for them or they are among the last kSessionShapesMax that were asked for, by the
+  // plan inside the model that is for them or can be bound to them. Only dimensions that the model
+  // leaves open, and that the session's options do not give, may differ. One shape is loaded at a
+  // time, while those that are loaded run. Errors: InvalidArgument naming the input; as Create.
   absl::StatusOr<std::shared_ptr<LoadedShapes>> For(absl::Span<const Shape> input_shapes);
 
   // Copies inputs from, and outputs to, the caller's bytes; one address for each, in order. What
@@ -121,6 +125,8 @@ class Session {
   // Create.
   absl::StatusOr<std::shared_ptr<LoadedShapes>> Load(const Model& model, const Bindings& given)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(load_mutex_);
+  // Loads what further plans inside are for, as far as it can be loaded.
+  void LoadFurther() ABSL_EXCLUSIVE_LOCKS_REQUIRED(load_mutex_);
   // The best plan inside; without `loaded` where there is none that fits, or none is wanted.
   PlanChoice Choose(const Model& model, const Bindings& given)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(load_mutex_);
@@ -144,6 +150,7 @@ class Session {
   std::optional<Model> model_;          // only where other shapes can be asked for
   std::unique_ptr<Executor> executor_;  // outlives the executables; loads under load_mutex_ only
   std::shared_ptr<LoadedShapes> main_;
+  std::vector<std::shared_ptr<LoadedShapes>> further_;
 
   KeptShapes kept_;
   // The first two are taken in this order, where both are. A run needs the last one only, so that
@@ -154,7 +161,7 @@ class Session {
   absl::Mutex shapes_mutex_;
   absl::Mutex run_mutex_;
   std::optional<PlanRebinder> rebinder_ ABSL_GUARDED_BY(load_mutex_);
-  // The last ones asked for, the newest first, without main_.
+  // The last ones asked for, the newest first, without main_ and further_.
   std::list<std::shared_ptr<LoadedShapes>> others_ ABSL_GUARDED_BY(shapes_mutex_);
   std::shared_ptr<LoadedShapes> last_ ABSL_GUARDED_BY(run_mutex_);  // that a run of succeeded
   std::vector<SessionTensor> last_outputs_ ABSL_GUARDED_BY(run_mutex_);

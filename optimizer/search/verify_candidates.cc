@@ -116,9 +116,9 @@ class Verification {
                      baseline.error.empty() ? "no samples" : baseline.error));
   }
 
-  // As often as there is time for, and three times in any case, also on a machine that became slower
-  // than what was profiled on it. That a plan equals itself takes no more than one random input, and
-  // one that the user gave may be wrong.
+  // As often as there is time for, and three times in any case, also on a machine that became
+  // slower than what was profiled on it. That a plan equals itself takes no more than one random
+  // input, and one that the user gave may be wrong.
   absl::Status MeasureBaseline() {
     VerificationBatch batch = {.rounds = options_.rounds_final,
                                .seconds_max = options_.final_seconds_least,

@@ -109,10 +109,11 @@ typedef struct plait_tensor {
 
 /* A model that is loaded on a device, for the shapes that are given when its session is created, or
  * those that the plan inside was made for. Where the model leaves dimensions open that the options
- * do not give, a run takes inputs of other sizes too: the first of a shape loads the model for it,
- * by the plan inside that is for it or can be bound to it, else by a default plan, while shapes
- * that are loaded run; the last 16 stay loaded. Such a session keeps the model; one whose options
- * give every open dimension does not. */
+ * do not give, a run takes inputs of other sizes too: further plans inside, up to 16, are loaded
+ * with the session and stay, and the first run of another shape loads the model for it, by the plan
+ * inside that can be bound to it, else by a default plan, while shapes that are loaded run; the
+ * last 16 stay loaded. Such a session keeps the model; one whose options give every open dimension
+ * does not, and loads one plan. */
 typedef struct plait_session plait_session;
 
 /* The shape of an input whose model leaves dimensions open: needed where there is no plan inside

@@ -111,7 +111,7 @@ absl::Status CpuExecutable::LoadSteps(const Plan& plan, const WeightSource& weig
     steps_.push_back({*std::move(kernel), step.waits, std::make_unique<std::atomic<int64_t>>(0)});
     scratch_bytes[lane] = std::max(scratch_bytes[lane], scratch->used_bytes());
   }
-  ShrinkScratch(scratch_bytes);
+  SettleWorkingMemory(scratch_bytes);
   return absl::OkStatus();
 }
 

@@ -84,8 +84,10 @@ class CpuExecutable : public Executable {
   absl::Status PlaceOutputs(const Plan& plan, const WeightSource& weights);
   absl::Status ReserveMemory(const Plan& plan);
   absl::Status ReserveWorkingMemory(const Plan& plan);
-  // Of shared memory no more than this stays the executable's, by lane.
-  void ShrinkScratch(absl::Span<const int64_t> lane_bytes);
+  // Of shared memory no more than this stays the executable's, by lane. Takes it from the system
+  // now: a first run would wait for more memory than it takes to load a plan, two milliseconds a
+  // MiB on a virtual machine.
+  void SettleWorkingMemory(absl::Span<const int64_t> scratch_bytes);
   absl::Status LoadSteps(const Plan& plan, const WeightSource& weights);
   // All segments once, on the inputs that are there. REQUIRES: the caller leads the team.
   absl::Status RunOnce();

@@ -133,11 +133,13 @@ absl::Status CpuExecutable::ReserveWorkingMemory(const Plan& plan) {
   return absl::OkStatus();
 }
 
-void CpuExecutable::ShrinkScratch(absl::Span<const int64_t> lane_bytes) {
+void CpuExecutable::SettleWorkingMemory(absl::Span<const int64_t> scratch_bytes) {
   if (working_memory_.empty()) return;
-  for (size_t lane = 0; lane < lane_bytes.size(); ++lane) {
-    working_memory_[kFirstLaneSlot + lane].Shrink(lane_bytes[lane]);
+  for (size_t lane = 0; lane < scratch_bytes.size(); ++lane) {
+    working_memory_[kFirstLaneSlot + lane].Shrink(scratch_bytes[lane]);
   }
+  for (const WorkingMemory::Share& share : working_memory_) share.Populate();
+  arena_.Populate(arena_.used_bytes());
 }
 
 // Where memory is shared, the values whose bytes outputs are in.

@@ -110,6 +110,13 @@ int64_t MemoryRegion::LargePageFrom(int64_t bytes) const {
          static_cast<int64_t>((kLargePageBytes - wanted % kLargePageBytes) % kLargePageBytes);
 }
 
+void MemoryRegion::Populate(int64_t bytes) const {
+#if defined(MADV_POPULATE_WRITE)
+  const int64_t paged = RoundUp(std::min(bytes, size_bytes_), kPageBytes);
+  if (paged > 0) madvise(data_, static_cast<size_t>(paged), MADV_POPULATE_WRITE);
+#endif
+}
+
 void MemoryRegion::GiveBackFrom(int64_t bytes) {
   const int64_t first = LargePageFrom(bytes);
   if (first < size_bytes_) {

@@ -66,6 +66,10 @@ class MemoryRegion {
   // Sets every byte of the pieces handed out since the last Reset, and of guarded ones since ever.
   void Fill(std::byte value) const;
 
+  // Takes memory for the first so many bytes now, so that who writes them first need not wait for
+  // it. Where the system cannot, nothing happens, and writing takes it.
+  void Populate(int64_t bytes) const;
+
   // Gives the system what lies behind so many bytes, up to a large page of it; it is zeroed memory
   // again, of which nothing exists until it is written.
   void GiveBackFrom(int64_t bytes);

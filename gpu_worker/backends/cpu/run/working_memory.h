@@ -34,6 +34,8 @@ class WorkingMemory {
     MemoryRegion Region() const;
     // No more than so many bytes are needed, as it has turned out.
     void Shrink(int64_t bytes);
+    // Takes memory for all of it now (MemoryRegion::Populate).
+    void Populate() const { Region().Populate(bytes_); }
 
    private:
     friend class WorkingMemory;

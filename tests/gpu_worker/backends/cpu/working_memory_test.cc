@@ -74,6 +74,17 @@ TEST(WorkingMemoryTest, HasNoMoreThanTheLargestShare) {
   EXPECT_FALSE(has(24 * kMiB));
 }
 
+TEST(WorkingMemoryTest, CanBeTakenBeforeItIsWritten) {
+  WorkingMemory memory;
+  const WorkingMemory::Share share = Take(memory, 0, 8 * kMiB);
+  std::byte* const data = share.Region().data();
+  EXPECT_FALSE(IsInMemory(data + 4 * kMiB));
+  share.Populate();
+  EXPECT_TRUE(IsInMemory(data));
+  EXPECT_TRUE(IsInMemory(data + 8 * kMiB - 1));
+  EXPECT_FALSE(IsInMemory(data + 16 * kMiB)) << "what is behind the share is nobody's yet";
+}
+
 TEST(WorkingMemoryTest, OutlivesWhatItWasTakenFrom) {
   std::optional<WorkingMemory> memory(std::in_place);
   WorkingMemory::Share share = Take(*memory, 3, kMiB);
