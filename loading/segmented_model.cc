@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "loading/copied_executable.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 
 namespace plait {
@@ -53,10 +54,16 @@ absl::StatusOr<std::unique_ptr<SegmentedModel>> SegmentedModel::Make(
 
 // Each input of the model lies where the first island reads it that does.
 absl::Status SegmentedModel::PlaceIslands() {
-  for (const LoadedSegment& segment : segments_) {
+  for (LoadedSegment& segment : segments_) {
     BoundTensors& places = places_.emplace_back();
     if (segment.island == nullptr) continue;
-    PLAIT_ASSIGN_OR_RETURN(places, segment.island->Bound());
+    absl::StatusOr<BoundTensors> bound = segment.island->Bound();
+    if (absl::IsUnimplemented(bound.status())) {
+      segment.island = std::make_unique<CopiedExecutable>(
+          std::move(segment.island), TypesOf(segment.inputs), TypesOf(segment.outputs));
+      bound = segment.island->Bound();
+    }
+    PLAIT_ASSIGN_OR_RETURN(places, std::move(bound));
     for (size_t i = 0; i < segment.inputs.size(); ++i) {
       HostTensor& value = values_[segment.inputs[i]];
       const bool is_input = graph_.tensor(segment.inputs[i]).producer == kNoNode;
@@ -67,6 +74,12 @@ absl::Status SegmentedModel::PlaceIslands() {
     }
   }
   return absl::OkStatus();
+}
+
+std::vector<TensorType> SegmentedModel::TypesOf(absl::Span<const TensorId> tensors) const {
+  std::vector<TensorType> types;
+  for (const TensorId tensor : tensors) types.push_back(graph_.type(tensor));
+  return types;
 }
 
 absl::Status SegmentedModel::PlaceInputs() {

@@ -52,7 +52,9 @@ class SegmentedModel {
  private:
   explicit SegmentedModel(const Graph& graph) : graph_(graph), values_(graph.tensor_count()) {}
 
+  // Those of a device whose memory the host does not see get memory of the host's.
   absl::Status PlaceIslands();
+  std::vector<TensorType> TypesOf(absl::Span<const TensorId> tensors) const;
   absl::Status PlaceInputs();
   absl::Status PlaceOutputs(absl::Span<const ModelValue> declared, const WeightSource& weights);
   // Memory of the model's own for a value.

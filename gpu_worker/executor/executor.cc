@@ -28,8 +28,7 @@ absl::StatusOr<Plan> CheckedKernelPlan(const Graph& graph, const Kernel& kernel,
 }  // namespace
 
 absl::StatusOr<BoundTensors> Executable::Bound() {
-  return absl::UnimplementedError(
-      "this device does not run parts of a model between nodes that run on the host; cpu does");
+  return absl::UnimplementedError("the host does not see this device's memory");
 }
 
 absl::Status Executable::RunBound(absl::Span<const BoundCopy> /*before*/,

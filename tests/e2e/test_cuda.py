@@ -148,6 +148,13 @@ def test_what_lies_between_nodes_of_the_host_has_plans(cli, server, folder, name
     assert report["optimized"]["fallback_nodes"] == 0 and report["optimized"]["kernels"] > 0
     plans = cli.run("plans", optimized, "--json").expect(0).json["plans"]
     assert plans and all("_simulated" in plan["device"] for plan in plans)
+    # The whole runs, too: parts by their plans on the device, the nodes between them on the host.
+    ran, outputs = outputs_of(cli, folder, optimized, "cuda:0")
+    assert ran["plan"]["grade"] == "exact"
+    _, expected = outputs_of(cli, folder, model, "cpu")
+    for output, wanted in zip(outputs, expected, strict=True):
+        assert output.shape == wanted.shape
+        assert np.linalg.norm(output - wanted) <= REL_ERROR_MAX * np.linalg.norm(wanted)
 
 
 @pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
