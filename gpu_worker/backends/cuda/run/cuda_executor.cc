@@ -74,6 +74,9 @@ class CudaExecutor : public Executor {
         })));
     device_.streams_max = graph_costs_.streams;
     device_.cross_stream_us = graph_costs_.cross_stream_us;
+    if (graph_costs_.copied_bytes_per_us > 0) {
+      device_.bandwidth_bytes_per_us = graph_costs_.copied_bytes_per_us;
+    }
     return absl::OkStatus();
   }
 

@@ -33,7 +33,12 @@ constexpr double kSideBySideWithin = 1.5;
 constexpr int kSamples = 15;
 // A text with more is no device's.
 constexpr double kCostUsMax = 1000;
-constexpr absl::string_view kHead = "plait graph costs 1";
+constexpr double kRateMax = 1e9;
+// Of the caches, so that what is copied comes from memory; and where they are not known.
+constexpr int64_t kCopyOfCaches = 2;
+constexpr int64_t kCopyBytesUsual = int64_t{64} << 20;
+constexpr int kChainCopies = 9;
+constexpr absl::string_view kHead = "plait graph costs 2";
 
 class Probe {
  public:
@@ -78,6 +83,14 @@ class Probe {
     }
     const Result<ExecutableGraph> graph = builder.Build();
     return graph.ok() ? MedianSpanUs(graph.value(), nullptr) : graph.error();
+  }
+
+  // So many copies between two places, one behind the other.
+  Result<double> CopiesUs(int copies, void* to, const void* from, size_t bytes) {
+    const Result<ExecutableGraph> chain = BuildChain(
+        runtime_, copies,
+        [&](int, Stream stream) { return runtime_->CopyOnDevice(to, from, bytes, stream); }, {});
+    return chain.ok() ? MedianSpanUs(chain.value(), nullptr) : chain.error();
   }
 
   // So many kernels that last, none waiting for another.
@@ -158,6 +171,26 @@ Result<double> MeasureCrossStreamUs(Probe* probe) {
   return std::max(0.0, forks_us.value() - chain_us.value()) / (2 * kForks);
 }
 
+// Each byte is read and written. Of many copies, what those behind the first one take.
+Result<double> MeasureCopiedBytesPerUs(Runtime* runtime, const DeviceFacts& facts, Probe* probe) {
+  const int64_t bytes = facts.l2_bytes > 0 ? kCopyOfCaches * facts.l2_bytes : kCopyBytesUsual;
+  const Result<void*> from = runtime->Allocate(static_cast<size_t>(bytes));
+  if (!from.ok()) return 0.0;
+  const OwnedMemory owned_from(runtime, from.value());
+  const Result<void*> to = runtime->Allocate(static_cast<size_t>(bytes));
+  if (!to.ok()) return 0.0;
+  const OwnedMemory owned_to(runtime, to.value());
+  const auto copies_us = [&](int copies) {
+    return probe->CopiesUs(copies, to.value(), from.value(), static_cast<size_t>(bytes));
+  };
+  const Result<double> one_us = copies_us(1);
+  if (!one_us.ok()) return one_us.error();
+  const Result<double> many_us = copies_us(kChainCopies);
+  if (!many_us.ok()) return many_us.error();
+  const double behind_us = many_us.value() - one_us.value();
+  return behind_us > 0 ? 2.0 * static_cast<double>(bytes) * (kChainCopies - 1) / behind_us : 0.0;
+}
+
 Result<int> MeasureStreams(Probe* probe) {
   const Result<double> one_us = probe->SideBySideUs(1);
   if (!one_us.ok()) return one_us.error();
@@ -183,7 +216,9 @@ Result<GraphCosts> MeasureGraphCosts(Runtime* runtime, const DeviceFacts& facts,
   if (!cross_stream_us.ok()) return cross_stream_us.error();
   const Result<int> streams = MeasureStreams(&probe);
   if (!streams.ok()) return streams.error();
-  return GraphCosts{start_us.value(), cross_stream_us.value(), streams.value()};
+  const Result<double> copied = MeasureCopiedBytesPerUs(runtime, facts, &probe);
+  if (!copied.ok()) return copied.error();
+  return GraphCosts{start_us.value(), cross_stream_us.value(), streams.value(), copied.value()};
 }
 
 Result<GraphCosts> FindGraphCosts(KernelCache* cache, absl::string_view fingerprint,
@@ -200,21 +235,23 @@ Result<GraphCosts> FindGraphCosts(KernelCache* cache, absl::string_view fingerpr
 }
 
 std::string PrintGraphCosts(const GraphCosts& costs) {
-  return absl::StrFormat("%s\t%.17g\t%.17g\t%d", kHead, costs.start_us, costs.cross_stream_us,
-                         costs.streams);
+  return absl::StrFormat("%s\t%.17g\t%.17g\t%d\t%.17g", kHead, costs.start_us,
+                         costs.cross_stream_us, costs.streams, costs.copied_bytes_per_us);
 }
 
 std::optional<GraphCosts> ParseGraphCosts(absl::string_view text) {
   const std::vector<absl::string_view> fields = absl::StrSplit(text, '\t');
   GraphCosts costs;
-  if (fields.size() != 4 || fields[0] != kHead || !absl::SimpleAtod(fields[1], &costs.start_us) ||
+  if (fields.size() != 5 || fields[0] != kHead || !absl::SimpleAtod(fields[1], &costs.start_us) ||
       !absl::SimpleAtod(fields[2], &costs.cross_stream_us) ||
-      !absl::SimpleAtoi(fields[3], &costs.streams)) {
+      !absl::SimpleAtoi(fields[3], &costs.streams) ||
+      !absl::SimpleAtod(fields[4], &costs.copied_bytes_per_us)) {
     return std::nullopt;
   }
   // Written so that NaN fails.
   const auto is_cost = [](double us) { return us >= 0 && us <= kCostUsMax; };
-  const bool are_costs = is_cost(costs.start_us) && is_cost(costs.cross_stream_us);
+  const bool is_rate = costs.copied_bytes_per_us >= 0 && costs.copied_bytes_per_us <= kRateMax;
+  const bool are_costs = is_cost(costs.start_us) && is_cost(costs.cross_stream_us) && is_rate;
   if (!are_costs || costs.streams < 1 || costs.streams > kStreamsMax) return std::nullopt;
   return costs;
 }

@@ -10,7 +10,8 @@
 
 namespace plait::cuda {
 
-// What graphs cost on a device, beside the kernels. There is no launch gap among it: what a kernel
+// What graphs cost on a device, beside the kernels, and what kernels side by side have in common.
+// There is no launch gap among it: what a kernel
 // takes to begin behind another one is part of every kernel's time (Profile).
 struct GraphCosts {
   // What a graph of one kernel takes between two events, beyond what a kernel takes in a graph of
@@ -21,6 +22,8 @@ struct GraphCosts {
   double cross_stream_us = 0;
   // So many kernels of one block make progress side by side, at least; a power of two.
   int streams = 1;
+  // What copies in the device's memory read and write. 0: there was no memory to measure it.
+  double copied_bytes_per_us = 0;
 
   friend bool operator==(const GraphCosts&, const GraphCosts&) = default;
 };

@@ -16,8 +16,8 @@
 namespace plait::cuda {
 namespace {
 
-// A device whose graphs take what their nodes and edges say: a start, the longest path of kernels,
-// more at each edge of a fork or a join; and of kernels without edges, some at a time.
+// A device whose graphs take what their nodes and edges say: a start, the longest path of kernels
+// and copies, more at each edge of a fork or a join; and of kernels without edges, some at a time.
 class CostlyRuntime : public ClockRuntime {
  public:
   using ClockRuntime::ClockRuntime;
@@ -25,8 +25,23 @@ class CostlyRuntime : public ClockRuntime {
   double start_us = 7.5;
   double cross_us = 1.25;
   size_t at_a_time = 32;
+  double copy_us = 80;
+  int64_t l2_bytes = int64_t{1} << 20;
+
+  Result<DeviceFacts> Describe() override {
+    Result<DeviceFacts> facts = ClockRuntime::Describe();
+    if (!facts.ok()) return facts;
+    DeviceFacts of_test = facts.value();
+    of_test.l2_bytes = l2_bytes;
+    return of_test;
+  }
 
  private:
+  double UsOfNode(GraphNode node) {
+    if (NodeKind(node).value() == NodeDescription::Kind::kMemcpy) return copy_us;
+    return DescribeNode(node).value().kernel == "plait_lasting" ? 40.0 : 0.5;
+  }
+
   double UsOf(Graph graph) override {
     const std::vector<GraphNode> nodes = Nodes(graph).value();
     const std::vector<GraphEdge> edges = Edges(graph).value();
@@ -45,8 +60,7 @@ class CostlyRuntime : public ClockRuntime {
           const bool crosses = from[edge.from] > 1 || to[edge.to] > 1;
           begins_us = std::max(begins_us, ends_us[edge.from] + (crosses ? cross_us : 0));
         }
-        const bool lasts = DescribeNode(node).value().kernel == "plait_lasting";
-        ends_us[node] = begins_us + (lasts ? 40.0 : 0.5);
+        ends_us[node] = begins_us + UsOfNode(node);
       }
     }
     double longest_us = 0;
@@ -98,6 +112,8 @@ TEST_F(GraphCostsTest, AreWhatTheDeviceTakes) {
   EXPECT_NEAR(costs.value().start_us, 7.5, 1e-6);
   EXPECT_NEAR(costs.value().cross_stream_us, 1.25, 1e-6);
   EXPECT_EQ(costs.value().streams, 16) << "no more are counted";
+  // Two mebibytes are read and as many written within 80 us.
+  EXPECT_NEAR(costs.value().copied_bytes_per_us, 4.0 * (1 << 20) / 80, 1e-3);
   EXPECT_EQ(evicted_, 2 * 15);
   runtime_.cross_us = 0;
   runtime_.at_a_time = 6;
@@ -105,6 +121,19 @@ TEST_F(GraphCostsTest, AreWhatTheDeviceTakes) {
   ASSERT_TRUE(costs.ok()) << costs.error().message;
   EXPECT_NEAR(costs.value().cross_stream_us, 0, 1e-6);
   EXPECT_EQ(costs.value().streams, 4);
+}
+
+// A device may be nearly full, and its clock be too coarse.
+TEST_F(GraphCostsTest, MemoryOfWhichNothingIsKnownHasNoRate) {
+  runtime_.l2_bytes = int64_t{1} << 50;
+  const Result<GraphCosts> full = Measure();
+  ASSERT_TRUE(full.ok()) << full.error().message;
+  EXPECT_EQ(full.value().copied_bytes_per_us, 0);
+  runtime_.l2_bytes = int64_t{1} << 20;
+  runtime_.copy_us = 0;
+  const Result<GraphCosts> coarse = Measure();
+  ASSERT_TRUE(coarse.ok()) << coarse.error().message;
+  EXPECT_EQ(coarse.value().copied_bytes_per_us, 0);
 }
 
 TEST_F(GraphCostsTest, AreMeasuredOnceForAFingerprint) {
@@ -125,13 +154,16 @@ TEST_F(GraphCostsTest, AreMeasuredOnceForAFingerprint) {
 }
 
 TEST(GraphCostsTextTest, IsReadBackAndNothingElseIs) {
-  const GraphCosts costs = {.start_us = 7.1, .cross_stream_us = 1.0 / 3, .streams = 8};
+  const GraphCosts costs = {
+      .start_us = 7.1, .cross_stream_us = 1.0 / 3, .streams = 8, .copied_bytes_per_us = 4e6 / 3};
   const std::string text = PrintGraphCosts(costs);
   EXPECT_EQ(ParseGraphCosts(text), costs);
-  for (const char* wrong : {"", "plait graph costs 1", "plait graph costs 2\t1\t1\t1",
-                            "plait graph costs 1\t1\t1\t0", "plait graph costs 1\t1\t1\t17",
-                            "plait graph costs 1\tnan\t1\t1", "plait graph costs 1\t1\t-1\t1",
-                            "plait graph costs 1\t1\t1e9\t1", "plait graph costs 1\t1\t1\t1\t1"}) {
+  for (const char* wrong :
+       {"", "plait graph costs 2", "plait graph costs 1\t1\t1\t1",
+        "plait graph costs 2\t1\t1\t0\t1", "plait graph costs 2\t1\t1\t17\t1",
+        "plait graph costs 2\tnan\t1\t1\t1", "plait graph costs 2\t1\t-1\t1\t1",
+        "plait graph costs 2\t1\t1e9\t1\t1", "plait graph costs 2\t1\t1\t1\t-1",
+        "plait graph costs 2\t1\t1\t1\tinf", "plait graph costs 2\t1\t1\t1\t1\t1"}) {
     EXPECT_EQ(ParseGraphCosts(wrong), std::nullopt) << wrong;
   }
 }
