@@ -25,6 +25,15 @@ ConvProblem Depthwise(int64_t channels, int64_t pixels, int64_t window) {
   return conv;
 }
 
+// As those of EfficientNet.
+cuda::Problem Convolution(int64_t window) {
+  ConvProblem conv{.n = 1, .c = 32, .h = 56, .w = 56, .k = 96, .r = window, .s = window};
+  conv.pad = {window / 2, window / 2, window / 2, window / 2};
+  conv.bias = true;
+  conv.activation = cuda::Activation::kSilu;
+  return conv;
+}
+
 // As those of NASNet.
 cuda::Problem Separable(int64_t channels) {
   cuda::SeparableConvProblem problem{.depthwise = Depthwise(channels, 28, 5), .pointwise = {}};
@@ -147,6 +156,7 @@ void AddWindows(ProblemList* list) {
     list->AddImages(Resize(channels));
   }
   list->AddImages(Separable(88));
+  for (const int64_t window : {1, 3}) list->AddImages(Convolution(window));
 }
 
 void AddLayers(ProblemList* list) {

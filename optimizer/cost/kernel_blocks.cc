@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "optimizer/ops/shared/op_spec.h"
 
@@ -256,10 +257,13 @@ std::optional<KernelBlocks> BlocksOfFamily(const LoneKernel& lone, int multiproc
   return std::nullopt;
 }
 
-// The family of generated kernels that has the like of it; empty: a library's.
-absl::string_view GeneratedFamilyOf(const LoneKernel& lone) {
+constexpr absl::string_view kOwnConvolution = "convolution";
+
+// The family of generated kernels that has the like of it, of which `name` is the one; empty: a
+// library's. Convolutions are plait's where libraries have none.
+absl::string_view GeneratedFamilyOf(const LoneKernel& lone, absl::string_view name) {
   const absl::string_view family = lone.kernel.family;
-  if (family == "matmul") return "";
+  if (family == "conv" && absl::StartsWith(name, kOwnConvolution)) return kOwnConvolution;
   if (family == "conv") {
     const std::optional<Product> product = LastProductOf(lone.graph);
     const bool is_depthwise = product.has_value() && product->batches > 1 && product->columns == 1;
@@ -276,10 +280,16 @@ std::optional<KernelBlocks> BlocksOf(const LoneKernel& lone, int multiprocessors
                                      const Multiprocessor& multiprocessor,
                                      const KernelCatalog* catalog) {
   std::optional<KernelBlocks> blocks = BlocksOfFamily(lone, multiprocessors);
-  if (!blocks.has_value() || blocks->blocks == 0) return blocks;
-  const absl::string_view family = GeneratedFamilyOf(lone);
+  const bool may_be_own = lone.kernel.family != "matmul";
+  if (!blocks.has_value() || blocks->blocks == 0 || !may_be_own) return blocks;
+  const std::string name =
+      catalog == nullptr ? "" : catalog->GeneratedName(lone.graph, lone.kernel);
+  const absl::string_view family = GeneratedFamilyOf(lone, name);
   if (family.empty()) return blocks;
-  if (catalog != nullptr) blocks->resources_of = catalog->GeneratedName(lone.graph, lone.kernel);
+  if (family == kOwnConvolution && blocks->kind == BlockKind::kLargeTile) {
+    blocks->kind = BlockKind::kSmallTile;
+  }
+  blocks->resources_of = name;
   std::optional<BlockResources> block =
       ResourcesOf(blocks->resources_of, multiprocessor.architecture);
   if (!block.has_value()) {

@@ -16,8 +16,12 @@ std::vector<cuda::GeneratedCase> ModelCases() {
   depthwise.groups = 96;
   cuda::SeparableConvProblem separable{.depthwise = depthwise, .pointwise = {}};
   separable.pointwise = {.n = 1, .c = 96, .h = 14, .w = 16, .k = 128};
+  cuda::ConvProblem convolution{.n = 1, .c = 32, .h = 14, .w = 16, .k = 64, .r = 3, .s = 3};
+  convolution.pad = {1, 1, 1, 1};
+  convolution.activation = cuda::Activation::kSilu;
   return {
       {"depthwise", depthwise},
+      {"convolution", convolution},
       {"separable", separable},
       {"pool", cuda::PoolProblem{.n = 1,
                                  .c = 64,

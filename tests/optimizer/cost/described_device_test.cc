@@ -200,6 +200,24 @@ TEST(DescribedDeviceTest, AKernelTakesWhatItsLineOfTheTableSays) {
   EXPECT_EQ(ResourcesOf("elementwise/v64", "sm_89"), std::nullopt);
 }
 
+// Libraries have none with this activation.
+TEST(DescribedDeviceTest, AConvolutionOfPlaitsOwnHasSmallTiles) {
+  const auto lone = LoneKernelOf(
+      {.family = "conv",
+       .graph_text = "graph {\n  input %x: float32[1,64,224,224]\n  const %w: "
+                     "float32[256,64,3,3] = synthetic 1\n  %y = Conv(%x, %w) {}\n  output %y\n}"});
+  ASSERT_TRUE(lone.ok()) << lone.status();
+  const Multiprocessor h200 = kH200Device.multiprocessor;
+  const NamingCatalog library("");
+  const auto theirs = *BlocksOf(*lone, 132, h200, &library);
+  EXPECT_EQ(theirs.kind, BlockKind::kLargeTile);
+  EXPECT_EQ(theirs.resources_of, "");
+  const NamingCatalog own("convolution/p64/k64");
+  const auto ours = *BlocksOf(*lone, 132, h200, &own);
+  EXPECT_EQ(ours.kind, BlockKind::kSmallTile);
+  EXPECT_EQ(ours.resources_of, "convolution/p64/k64");
+}
+
 TEST(DescribedDeviceTest, WeightsComeFromMemoryAndValuesFromTheCache) {
   DescribedDevice device = kTen;
   device.flops_per_us = 1e12;

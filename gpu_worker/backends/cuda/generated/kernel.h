@@ -14,9 +14,9 @@
 // Kernels of our own, written as text for each problem and compiled at run time, for what libraries
 // have no fast kernel for. Each family is a file: elementwise, rows (softmax, norms,
 // reductions), strided_rows, transpose, movement (concat, slice, pad, copy), gather, pool,
-// depthwise, separable, scale_shift, recurrence, resize, recurrent_layer, attention. kernel.h has
-// what they share, elements.h what those of integers and bools do, source.cc lists them as
-// candidates. Most only move memory, so they are built for it: neighbouring threads touch
+// convolution, depthwise, separable, scale_shift, recurrence, resize, recurrent_layer, attention.
+// kernel.h has what they share, elements.h what those of integers and bools do, source.cc lists
+// them as candidates. Most only move memory, so they are built for it: neighbouring threads touch
 // neighbouring addresses, in vectors of up to 16 bytes, and as a rule each element is read once and
 // written once. fp16 and bf16 are converted when they are loaded and stored; all arithmetic is
 // fp32, but for the products of attention in TF32.

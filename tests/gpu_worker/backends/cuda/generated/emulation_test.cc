@@ -193,6 +193,8 @@ INSTANTIATE_TEST_SUITE_P(
                     std::tuple("transpose", "tile[threadIdx.x][i]", "tile[i][threadIdx.x]"),
                     std::tuple("pool", "w >= kW", "w > kW"),
                     std::tuple("depthwise", "w >= kW", "w > kW"),
+                    std::tuple("convolution", "w >= kW", "w > kW"),
+                    std::tuple("convolution", "first < kTaps", "first + kDepth <= kTaps"),
                     std::tuple("separable", "first < kChannels", "first + kChunk <= kChannels"),
                     std::tuple("elementwise", "i >= kVectors", "i > kVectors"),
                     std::tuple("movement", "row < kRows", "row <= kRows"),

@@ -275,6 +275,23 @@ void AddConvolutions(std::vector<GeneratedCase>* cases) {
   dilated.activation = Activation::kSilu;
   cases->push_back({"depthwise_dilated", dilated});
 
+  ConvProblem dense{.n = 2, .c = 6, .h = 7, .w = 5, .k = 9, .r = 3, .s = 3};
+  dense.pad = {1, 1, 1, 1};
+  dense.activation = Activation::kSilu;
+  cases->push_back({"convolution", dense});
+  ConvProblem fused_dense{.n = 1, .c = 12, .h = 11, .w = 10, .k = 80, .r = 5, .s = 3};
+  fused_dense.pad = {2, 0, 1, 2};
+  fused_dense.stride = {2, 1};
+  fused_dense.dilation = {1, 2};
+  fused_dense.groups = 2;
+  fused_dense.bias = fused_dense.residual = fused_dense.prologue_relu = true;
+  fused_dense.activation = Activation::kGeluTanh;
+  cases->push_back({"convolution_fused", fused_dense});
+  ConvProblem row{.n = 3, .c = 16, .w = 21, .k = 70, .s = 4};
+  row.pad = {0, 3, 0, 0};
+  row.activation = Activation::kTanh;
+  cases->push_back({"convolution_row", row});
+
   SeparableConvProblem small{.depthwise = Depthwise(5, 7, 6, 3, 1), .pointwise = {}};
   small.pointwise = {.n = 2, .c = 5, .h = 7, .w = 6, .k = 9};
   cases->push_back({"separable", small});
