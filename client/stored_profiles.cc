@@ -73,6 +73,9 @@ Json StoredProfileJson(const v1::StoredProfile& profile, bool whole) {
   json["latency_us_mad"] = times.latency_us_mad();
   json["bytes"] = times.bytes();
   json["flops"] = times.flops();
+  json["compute_share"] = times.compute_share();
+  json["implementation"] = times.implementation();
+  json["workspace_bytes"] = times.workspace_bytes();
   json["version"] = key.version;
   json["formats"] = key.formats;
   json["graph"] = key.graph_text;

@@ -20,8 +20,9 @@ std::string ProfileId(const v1::StoredProfile& profile);
 
 // {"id", "device", "family", "variant", "width", "latency_us_median", "samples", "measured_at"},
 // with `whole` also {"version", "graph", "formats", "latency_us_p10", "latency_us_mad", "bytes",
-// "flops"}. A load effect has the family "load_effect" and its deviation in the place of times; a
-// key that this plait cannot read the family "unknown".
+// "flops", "compute_share", "implementation", "workspace_bytes"}. A load effect has the family
+// "load_effect" and its deviation in the place of times; a key that this plait cannot read the
+// family "unknown".
 Json StoredProfileJson(const v1::StoredProfile& profile, bool whole);
 
 // The same as a row of a table, and what stands above it.

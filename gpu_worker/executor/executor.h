@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -128,6 +129,10 @@ class Executable {
   // The share of the device that it keeps busy, where the backend knows that of what it launches:
   // for a kernel of its own. None: it is the kernel's width that says so.
   virtual std::optional<double> compute_share() const { return std::nullopt; }
+
+  // Of the device's memory, what its implementations compute in while they run, if that is known:
+  // the most of any step.
+  virtual int64_t workspace_bytes() const { return 0; }
 };
 
 // What an executor is granted of its machine.

@@ -85,6 +85,9 @@ absl::StatusOr<Profile> Measure(Executor& executor, const LoneKernel& lone,
   // A kernel keeps its threads busy and no others.
   profile.compute_share = executable->compute_share().value_or(
       static_cast<double>(lone.kernel.width) / executor.device().threads);
+  const std::vector<std::string> variants = executable->step_variants();
+  if (variants.size() == 1) profile.implementation = variants[0];
+  profile.workspace_bytes = executable->workspace_bytes();
   return profile;
 }
 

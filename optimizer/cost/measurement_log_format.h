@@ -6,7 +6,9 @@ namespace plait {
 
 // One record per line, fields separated by tabs, text escaped as in C, so that lines and fields can
 // be counted without understanding them:
-//   profile            key, median, p10, mad, samples, bytes, flops, compute share, yardsticks
+//   profile            key, median, p10, mad, samples, bytes, flops, compute share, yardsticks,
+//   and,
+//                      where the device chose it, the implementation and its workspace in bytes
 //   verification       number of the candidate lines that follow
 //   candidate          id, samples, milliseconds of loads, verdict, the three errors, inputs, dead
 //                      outputs (0 or 1), errors of outputs, fallback nodes, error text, and, where

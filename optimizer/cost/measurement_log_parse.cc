@@ -156,6 +156,10 @@ void ReadProfile(FieldReader& reader, MeasurementLog& log) {
   profile.flops = reader.NextInteger<int64_t>();
   profile.compute_share = reader.NextDouble();
   profile.yardsticks = reader.NextYardsticks();
+  if (reader.HasNext()) {
+    profile.implementation = reader.NextEscaped();
+    profile.workspace_bytes = reader.NextInteger<int64_t>();
+  }
   // A log comes from whoever asks for a replay: the simulator would wait for ever for a kernel that
   // takes more than the device, or no time that is a number.
   const auto is_time = [](double us) { return us >= 0 && us <= kLatencyUsMax; };

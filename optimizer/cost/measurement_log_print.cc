@@ -16,12 +16,17 @@ std::string YardsticksFields(const Yardsticks& yardsticks) {
                       Number(yardsticks.read_bytes_per_us), "\t", Number(yardsticks.drift));
 }
 
+std::string ImplementationFields(const Profile& profile) {
+  if (profile.implementation.empty()) return "";
+  return absl::StrCat("\t", absl::CEscape(profile.implementation), "\t", profile.workspace_bytes);
+}
+
 std::string ProfileLine(const std::string& key_text, const Profile& profile) {
   return absl::StrCat("profile\t", absl::CEscape(key_text), "\t", Number(profile.latency_us_median),
                       "\t", Number(profile.latency_us_p10), "\t", Number(profile.latency_us_mad),
                       "\t", profile.samples, "\t", profile.bytes, "\t", profile.flops, "\t",
                       Number(profile.compute_share), "\t", YardsticksFields(profile.yardsticks),
-                      "\n");
+                      ImplementationFields(profile), "\n");
 }
 
 std::string SamplesText(const CandidateMeasurement& measurement) {

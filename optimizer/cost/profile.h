@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,6 +32,10 @@ struct Profile {
   // for all threads together. The times are raw: ScaledToPresent compares them with those of
   // another hour.
   Yardsticks yardsticks;
+  // The kernel's variant with the implementation that the device chose where the variant leaves
+  // that open, which a plan that names it gets again; empty where the variant says all.
+  std::string implementation;
+  int64_t workspace_bytes = 0;  // of the device's memory while it runs, beside its operands
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };

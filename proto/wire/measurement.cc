@@ -98,6 +98,8 @@ v1::Profile ProfileToProto(const Profile& profile) {
   proto.set_bytes(profile.bytes);
   proto.set_flops(profile.flops);
   *proto.mutable_yardsticks() = YardsticksToProto(profile.yardsticks);
+  proto.set_implementation(profile.implementation);
+  proto.set_workspace_bytes(profile.workspace_bytes);
   return proto;
 }
 
@@ -113,6 +115,8 @@ absl::StatusOr<Profile> ProfileFromProto(const v1::Profile& proto) {
   profile.bytes = proto.bytes();
   profile.flops = proto.flops();
   profile.yardsticks = YardsticksFromProto(proto.yardsticks());
+  profile.implementation = proto.implementation();
+  profile.workspace_bytes = proto.workspace_bytes();
   return profile;
 }
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/simulated_device.h"
@@ -12,6 +14,9 @@
 
 namespace plait::wire {
 namespace {
+
+// The names of some tens of parts.
+constexpr size_t kImplementationBytesMax = 4096;
 
 // The path is put together for an error only: a search checks 100,000 profiles when it begins.
 absl::Status InvalidProfile(absl::string_view field, absl::string_view name,
@@ -55,6 +60,14 @@ absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field) {
   }
   PLAIT_RETURN_IF_ERROR(CheckCount(field, "bytes", profile.bytes()));
   PLAIT_RETURN_IF_ERROR(CheckCount(field, "flops", profile.flops()));
+  PLAIT_RETURN_IF_ERROR(CheckCount(field, "workspace_bytes", profile.workspace_bytes()));
+  // It stands on a line of a log.
+  if (profile.implementation().size() > kImplementationBytesMax ||
+      absl::c_any_of(profile.implementation(), [](char c) { return absl::ascii_iscntrl(c); })) {
+    return InvalidProfile(field, "implementation",
+                          absl::StrCat("must be at most ", kImplementationBytesMax,
+                                       " bytes without control characters"));
+  }
   const v1::Yardsticks& yardsticks = profile.yardsticks();
   PLAIT_RETURN_IF_ERROR(CheckFinite(field, "yardsticks.multiply_add_flops_per_us",
                                     yardsticks.multiply_add_flops_per_us()));

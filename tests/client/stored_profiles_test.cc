@@ -28,6 +28,9 @@ v1::StoredProfile ProfileOf(const ProfileKey& key) {
   profile.set_key(key.ToString());
   profile.mutable_profile()->set_latency_us_median(12.625);
   profile.mutable_profile()->set_samples(10);
+  profile.mutable_profile()->set_compute_share(0.25);
+  profile.mutable_profile()->set_implementation("strict/generated/v4");
+  profile.mutable_profile()->set_workspace_bytes(4096);
   profile.mutable_measure_time()->set_seconds(1'800'000'000);
   return profile;
 }
@@ -38,6 +41,9 @@ TEST(StoredProfilesTest, TellsOneForPeopleAndScripts) {
   EXPECT_EQ(json["family"], "conv");
   EXPECT_EQ(json["operators"], "Relu");
   EXPECT_EQ(json["latency_us_median"], 12.625);
+  EXPECT_EQ(json["compute_share"], 0.25);
+  EXPECT_EQ(json["implementation"], "strict/generated/v4");
+  EXPECT_EQ(json["workspace_bytes"], 4096);
   EXPECT_EQ(json["measured_at"], "2027-01-15T08:00:00Z");
   EXPECT_EQ(json["id"], ProfileId(profile));
   EXPECT_FALSE(StoredProfileJson(profile, /*whole=*/false).contains("graph"));

@@ -30,6 +30,8 @@ class FakeExecutable : public Executable {
   absl::Status SetInputs(absl::Span<const Tensor>) override { return absl::OkStatus(); }
   void EvictCaches() override {}
   int fallback_nodes() const override { return 0; }
+  std::vector<std::string> step_variants() const override { return {"strict/generated/v4"}; }
+  int64_t workspace_bytes() const override { return 4096; }
 
  private:
   const double latency_us_;
@@ -114,6 +116,16 @@ TEST(ProfileKernelsTest, GivesEachKernelTheReadsOfItsBatch) {
   EXPECT_EQ(profiles->front().profile.yardsticks, (Yardsticks{1000, 101, 0}));
   EXPECT_EQ((*profiles)[kKernelsOfBatch - 1].profile.yardsticks.read_bytes_per_us, 101);
   EXPECT_EQ(profiles->back().profile.yardsticks.read_bytes_per_us, 103);
+}
+
+TEST(ProfileKernelsTest, SaysWhatTheDeviceChose) {
+  FakeExecutor executor({100});
+  const auto profiles = ProfileKernels(executor, Relus(2), kQuick);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  for (const KernelProfile& measured : *profiles) {
+    EXPECT_EQ(measured.profile.implementation, "strict/generated/v4");
+    EXPECT_EQ(measured.profile.workspace_bytes, 4096);
+  }
 }
 
 TEST(ProfileKernelsTest, ReadsMultiplyAddsByTheThreadsOfTheKernel) {

@@ -24,6 +24,9 @@ MeasurementLog SampleLog() {
   Profile profile{0.1, 1e-300,  12345.678901234567,   20, int64_t{1} << 60,
                   -1,  1.0 / 3, {1e5 / 3, 0.1, 1e-17}};
   log.AddProfile(KeyOf("a").ToString(), profile);
+  profile.implementation = "strict/one\tof, many";
+  profile.workspace_bytes = int64_t{1} << 40;
+  log.AddProfile(KeyOf("b").ToString(), profile);
   CandidateMeasurement baseline{"id\twith\ntab", {0.1, 0.2, 1e9}, {2, 1}, {}, 0, {7, 1.0 / 3}, ""};
   const double infinity = std::numeric_limits<double>::infinity();
   CandidateMeasurement other{
@@ -56,7 +59,8 @@ TEST(MeasurementLogTest, BrokenTextIsRefusedNamingTheLine) {
   const std::string text = SampleLog().ToText();
   for (const std::string& broken :
        {std::string(), std::string("something else\n"), text + "nonsense\n",
-        text + "verification\t3\n", text + "profile\tkey\tone\n", text + "time_answers\t012\n",
+        text + "verification\t3\n", text + "profile\tkey\tone\n",
+        text + "profile\tkey\t1\t1\t1\t5\t1\t1\t1\t9\t9\t0\tname\n", text + "time_answers\t012\n",
         text + "load_effect\tnan\t20\n", text + "load_effect\t0.1\t-1\n",
         text + "yardsticks\t1\t2\n", text + "yardsticks\t-1\t2\t0\n",
         text + "yardsticks\t1\tinf\t0\n"}) {
@@ -139,7 +143,7 @@ TEST(ReplayingProfilerTest, AnswersOnlyFromTheLog) {
   const auto known = profiler.Measure({{KeyOf("a")}});
   ASSERT_TRUE(known.ok());
   EXPECT_EQ(known->front(), *log.FindProfile(KeyOf("a").ToString()));
-  EXPECT_EQ(profiler.Measure({{KeyOf("b")}}).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(profiler.Measure({{KeyOf("unknown")}}).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(*profiler.ReadYardsticks(), log.yardsticks());
 }
 

@@ -15,9 +15,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST(WireMeasurementTest, AProfileComesBackToTheSameBits) {
-  const Profile profile = {
-      1e-300, 0,       12345.678901234567,   1, std::numeric_limits<int64_t>::max(),
-      0,      1.0 / 3, {1e5 / 3, 0.1, 1e-17}};
+  Profile profile = {1e-300, 0,       12345.678901234567,   1, std::numeric_limits<int64_t>::max(),
+                     0,      1.0 / 3, {1e5 / 3, 0.1, 1e-17}};
+  profile.implementation = "strict/cudnn/eng28/k2=1";
+  profile.workspace_bytes = int64_t{1} << 40;
   const absl::StatusOr<Profile> read = ProfileFromProto(ProfileToProto(profile));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(*read, profile);

@@ -61,6 +61,12 @@ TEST(WireProfileTest, RefusesWhatASearchMustNotTrust) {
       {"profile.yardsticks.drift",
        [&](auto& stored) { stored.mutable_profile()->mutable_yardsticks()->set_drift(infinity); }},
       {"profile.flops", [](auto& stored) { stored.mutable_profile()->set_flops(-1); }},
+      {"profile.workspace_bytes",
+       [](auto& stored) { stored.mutable_profile()->set_workspace_bytes(-1); }},
+      {"profile.implementation",
+       [](auto& stored) { stored.mutable_profile()->set_implementation("one\ntwo"); }},
+      {"profile.implementation",
+       [](auto& stored) { stored.mutable_profile()->set_implementation(std::string(4097, 'k')); }},
   };
   for (const auto& [field, change] : kCases) {
     v1::StoredProfile stored = GoodProfile();

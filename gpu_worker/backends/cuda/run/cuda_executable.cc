@@ -205,6 +205,14 @@ std::vector<std::string> CudaExecutable::step_variants() const {
   return variants;
 }
 
+int64_t CudaExecutable::workspace_bytes() const {
+  size_t bytes = 0;
+  for (const std::shared_ptr<Candidate>& candidate : candidates_) {
+    if (candidate != nullptr) bytes = std::max(bytes, candidate->workspace_bytes());
+  }
+  return static_cast<int64_t>(bytes);
+}
+
 size_t CudaExecutable::graph_nodes() const {
   size_t nodes = 0;
   for (const PlanSegment& segment : segments_) {

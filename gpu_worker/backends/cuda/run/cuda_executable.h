@@ -70,6 +70,7 @@ class CudaExecutable : public Executable {
   int fallback_nodes() const override;
   std::vector<std::string> step_variants() const override;
   std::optional<double> compute_share() const override { return compute_share_; }
+  int64_t workspace_bytes() const override;
 
   // What a run launches: graphs, and the nodes and edges of all of them.
   size_t graph_nodes() const;

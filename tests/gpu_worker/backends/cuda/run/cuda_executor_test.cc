@@ -215,6 +215,8 @@ TEST_F(CudaExecutorTest, RunsRecurrentLayersOnTheDevice) {
   const auto& on_device = static_cast<const CudaExecutable&>(*executable);
   EXPECT_EQ(on_device.graph_count(), 1u);
   EXPECT_GE(on_device.graph_nodes(), 2u + 5u + 2u * 5u);
+  // The states of the larger layer, at least.
+  EXPECT_GE(on_device.workspace_bytes(), int64_t{2} * 20 * 4);
 }
 
 TEST_F(CudaExecutorTest, RefusesAnIndexThatIsOutOfRange) {
