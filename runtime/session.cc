@@ -230,11 +230,13 @@ void Session::LoadFurther() {
         main_->inputs.begin(), main_->inputs.end(),
         [&](const SessionTensor& input) { return shapes[input.name] == input.type.shape; });
     if (!is_wanted || is_main) continue;
-    absl::StatusOr<std::shared_ptr<LoadedShapes>> loaded = Load(*model_, shapes);
+    PlanChoice choice = Choose(*model_, shapes);
     // What cannot be loaded is told to whoever runs such shapes.
-    if (loaded.ok() && (*loaded)->plan.reason == PlanReason::kFits) {
-      further_.push_back(*std::move(loaded));
-    }
+    if (!choice.loaded.has_value() || choice.reason == PlanReason::kOtherShapes) continue;
+    absl::StatusOr<std::shared_ptr<LoadedShapes>> loaded =
+        Adopt(*model_, *std::move(choice.loaded),
+              {true, choice.grade, choice.reason, std::move(choice.explanation)});
+    if (loaded.ok()) further_.push_back(*std::move(loaded));
   }
 }
 

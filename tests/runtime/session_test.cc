@@ -1,7 +1,11 @@
 #include "runtime/session.h"
 
+#include <functional>
+#include <utility>
+
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/loading/planned_model.h"
 
 // Which shapes a session keeps loaded, of a model whose plans are for some of them.
@@ -11,10 +15,12 @@ namespace {
 
 class SessionTest : public testing::Test {
  protected:
-  void Open(const std::vector<int64_t>& rows, const SessionOptions& options = {.threads = 1}) {
+  void Open(
+      const std::vector<int64_t>& rows, const SessionOptions& options = {.threads = 1},
+      const std::function<void(Plan*)>& change = [](Plan*) {}) {
     const auto executor = OpenCpu(1);
     std::vector<EmbeddedPlan> plans;
-    for (const int64_t each : rows) plans.push_back(PlanOfRows(each, executor->device()));
+    for (const int64_t each : rows) plans.push_back(PlanOfRows(each, executor->device(), change));
     auto session = Session::Create(ModelWith(plans), options);
     ASSERT_TRUE(session.ok()) << session.status();
     session_ = *std::move(session);
@@ -40,6 +46,26 @@ TEST_F(SessionTest, ThePlansOfAFileAreLoadedAtOnceAndStay) {
   for (int64_t rows = 9; rows < 9 + static_cast<int64_t>(kSessionShapesMax); ++rows) LoadRows(rows);
   EXPECT_FALSE(planned.expired());
   EXPECT_TRUE(bound.expired());
+}
+
+TEST_F(SessionTest, PlansOfAnotherDeviceOfItsInstructionsAreLoaded) {
+  const std::string set = OpenCpu(1)->device().instruction_set;
+  Open({2, 4}, {.threads = 1}, [&](Plan* plan) {
+    plan->device_fingerprint = absl::StrCat("cpu;_Theirs;_gcc;_", set, ";_threads=1");
+  });
+  ASSERT_NE(session_, nullptr);
+  EXPECT_EQ(session_->plan().reason, PlanReason::kSameInstructionSet);
+  EXPECT_EQ(session_->further_plans(), 1u);
+}
+
+TEST_F(SessionTest, APlanThatCannotBeLoadedIsLeftOut) {
+  bool is_first = true;
+  Open({2, 4, 8}, {.threads = 1}, [&](Plan* plan) {
+    if (!std::exchange(is_first, false)) plan->steps[0].kernel.family = "frob";
+  });
+  ASSERT_NE(session_, nullptr);
+  EXPECT_EQ(session_->further_plans(), 0u);
+  EXPECT_FALSE(LoadRows(4).expired()) << "bound to the one that can";
 }
 
 TEST_F(SessionTest, AShapeThatIsGivenNeedsNoOtherPlan) {
