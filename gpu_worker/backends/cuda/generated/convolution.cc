@@ -2,10 +2,9 @@
 #include "gpu_worker/backends/cuda/problem/expression.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 
-// Convolutions that libraries have no kernel for: behind a Relu of the input, or with an activation
-// beyond Relu and Relu6. By an example: 3x3 over 32 channels of 28x28 pixels to 64, with the
-// variant p32/k64. 784 pixels are 25 tiles of 32, and 64 outputs one part: 25 blocks. Each, for 16
-// of the 32 * 9 taps at a time,
+// Convolutions with an activation that libraries have no kernel for, beyond Relu and Relu6. By an
+// example: 3x3 over 32 channels of 28x28 pixels to 64, with the variant p32/k64. 784 pixels are 25
+// tiles of 32, and 64 outputs one part: 25 blocks. Each, for 16 of the 32 * 9 taps at a time,
 //   1. gathers what the taps of 32 pixels read into `window`, two per thread;
 //   2. loads the 16 x 64 corner of the weights into `matrix`, four per thread;
 //   3. multiplies: thread (px, ox) of 16 x 16 keeps kP x kO = 2 x 4 sums in registers, and for each
@@ -148,11 +147,11 @@ GeneratedKernel ConvolutionKernel(const ConvProblem& p, int pixels, int outputs,
   return kernel;
 }
 
-// cuDNN has none in fp32, and in other precisions only what it compiles at run time.
+// cuDNN has none in fp32, and in other precisions only what it compiles at run time. Nor has it one
+// behind a Relu: that costs less as a kernel of its own than a product of ours in the place of its.
 bool LibrariesHaveNone(const ConvProblem& p) {
-  return p.prologue_relu ||
-         (p.activation != Activation::kNone && p.activation != Activation::kRelu &&
-          p.activation != Activation::kRelu6);
+  return p.activation != Activation::kNone && p.activation != Activation::kRelu &&
+         p.activation != Activation::kRelu6;
 }
 
 std::vector<GeneratedKernel> GenerateConvolution(const Problem& problem, const KernelForm& form) {
