@@ -7,12 +7,6 @@
 namespace plait {
 namespace {
 
-void MakeCopies(absl::Span<const BoundCopy> copies) {
-  for (const BoundCopy& copy : copies) {
-    if (copy.bytes > 0) std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
-  }
-}
-
 // Zeroed memory for each, none of it empty: a place has an address.
 std::vector<BoundTensor> Places(absl::Span<const TensorType> types,
                                 std::vector<std::string>* memory) {
@@ -28,6 +22,12 @@ std::vector<BoundTensor> Places(absl::Span<const TensorType> types,
 }
 
 }  // namespace
+
+void MakeCopies(absl::Span<const BoundCopy> copies) {
+  for (const BoundCopy& copy : copies) {
+    if (copy.bytes > 0) std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
+  }
+}
 
 absl::StatusOr<BoundTensors> CopiedExecutable::Bound() {
   return BoundTensors{Places(input_types_, &inputs_), Places(output_types_, &outputs_)};

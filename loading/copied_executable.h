@@ -9,6 +9,9 @@
 
 namespace plait {
 
+// On the calling thread.
+void MakeCopies(absl::Span<const BoundCopy> copies);
+
 // An executable of a device whose memory the host does not see, with memory of the host's own for
 // its inputs and outputs: each run copies them there and back. Not thread-safe.
 class CopiedExecutable : public Executable {

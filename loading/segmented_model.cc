@@ -20,12 +20,6 @@ bool IsNumbers(DataType dtype) {
   return BytesOf(dtype) > 0 && dtype != DataType::kComplex64 && dtype != DataType::kComplex128;
 }
 
-void Copy(absl::Span<const BoundCopy> copies) {
-  for (const BoundCopy& copy : copies) {
-    if (copy.bytes > 0) std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.bytes));
-  }
-}
-
 absl::Status NoNumbers(absl::string_view kind, const std::string& name) {
   return absl::UnimplementedError(
       absl::StrCat(kind, " '", name, "' is no tensor of numbers, and plait has no others"));
@@ -160,9 +154,9 @@ absl::Status SegmentedModel::Run(absl::Span<const BoundCopy> before,
                                       is_last ? after : absl::Span<const BoundCopy>()));
       continue;
     }
-    if (is_first) Copy(before);
+    if (is_first) MakeCopies(before);
     PLAIT_RETURN_IF_ERROR(RunHost(segments_[i]));
-    if (is_last) Copy(after);
+    if (is_last) MakeCopies(after);
   }
   return absl::OkStatus();
 }
@@ -204,7 +198,7 @@ absl::Status SegmentedModel::RunHost(LoadedSegment& segment) {
     const BoundTensor& kept = kept_[id];
     if (kept.data == nullptr) continue;
     const BoundCopy copy[] = {{kept.data, outputs[i].data, type.bytes()}};
-    Copy(copy);
+    MakeCopies(copy);
   }
   return absl::OkStatus();
 }
