@@ -11,8 +11,8 @@
 namespace plait::cuda {
 
 // What graphs cost on a device, beside the kernels, and what kernels side by side have in common.
-// There is no launch gap among it: what a kernel
-// takes to begin behind another one is part of every kernel's time (Profile).
+// There is no launch gap among it: what a kernel takes to begin behind another one is part of every
+// kernel's time (Profile).
 struct GraphCosts {
   // What a graph of one kernel takes between two events, beyond what a kernel takes in a graph of
   // many.
