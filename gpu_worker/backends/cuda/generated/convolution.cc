@@ -100,7 +100,6 @@ $BIAS$$RESIDUAL$      y0[kChannelsLast ? e * kOutputPitch + channel : e] =
 
 GeneratedKernel ConvolutionKernel(const ConvProblem& p, int pixels, int outputs,
                                   const KernelForm& form) {
-  const bool channels_last = form.layout == MemoryLayout::kNhwc;
   GeneratedKernel kernel;
   kernel.arguments = {{Kind::kInput, 0}, {Kind::kWeights}};
   if (p.bias) kernel.arguments.push_back({Kind::kBias});
@@ -115,26 +114,9 @@ GeneratedKernel ConvolutionKernel(const ConvProblem& p, int pixels, int outputs,
                              {"kDepth", kDepth},
                              {"kPixels", pixels},
                              {"kOutputs", outputs},
-                             {"kBatch", p.n},
-                             {"kChannels", p.c},
                              {"kGroups", p.groups},
-                             {"kH", p.h},
-                             {"kW", p.w},
-                             {"kK", p.k},
-                             {"kR", p.r},
-                             {"kS", p.s},
-                             {"kStrideH", p.stride[0]},
-                             {"kStrideW", p.stride[1]},
-                             {"kDilationH", p.dilation[0]},
-                             {"kDilationW", p.dilation[1]},
-                             {"kTop", p.pad[0]},
-                             {"kLeft", p.pad[1]},
-                             {"kOutputH", p.output_h()},
-                             {"kOutputW", p.output_w()},
-                             {"kInputPitch", PitchOr(form.pitches.input(0), p.c)},
-                             {"kOutputPitch", PitchOr(form.pitches.output(0), p.k)},
-                             {"kResidualPitch", PitchOr(form.pitches.residual, p.k)},
-                             {"kChannelsLast", channels_last ? 1 : 0}});
+                             {"kK", p.k}}) +
+                  WindowConstants(p, form);
   kernel.source +=
       Replace(kConvolutionSource,
               {{"PARAMETERS", Parameters(kernel.arguments)},

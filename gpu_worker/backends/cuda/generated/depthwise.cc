@@ -99,27 +99,9 @@ GeneratedKernel DepthwiseKernel(const ConvProblem& p, int width, int pixels,
   const int64_t work = p.n * p.c / width * p.output_h() * CeilDivide(p.output_w(), pixels);
   kernel.block = {kDepthwiseThreads, 1, 1};
   kernel.grid = {static_cast<unsigned>(CeilDivide(work, kDepthwiseThreads)), 1, 1};
-  kernel.source = Constants({{"kWidth", width},
-                             {"kPixels", pixels},
-                             {"kThreads", kDepthwiseThreads},
-                             {"kBatch", p.n},
-                             {"kChannels", p.c},
-                             {"kH", p.h},
-                             {"kW", p.w},
-                             {"kR", p.r},
-                             {"kS", p.s},
-                             {"kStrideH", p.stride[0]},
-                             {"kStrideW", p.stride[1]},
-                             {"kDilationH", p.dilation[0]},
-                             {"kDilationW", p.dilation[1]},
-                             {"kTop", p.pad[0]},
-                             {"kLeft", p.pad[1]},
-                             {"kOutputH", p.output_h()},
-                             {"kOutputW", p.output_w()},
-                             {"kInputPitch", PitchOr(form.pitches.input(0), p.c)},
-                             {"kOutputPitch", PitchOr(form.pitches.output(0), p.c)},
-                             {"kResidualPitch", PitchOr(form.pitches.residual, p.c)},
-                             {"kChannelsLast", channels_last ? 1 : 0}});
+  kernel.source =
+      Constants({{"kWidth", width}, {"kPixels", pixels}, {"kThreads", kDepthwiseThreads}}) +
+      WindowConstants(p, form);
   kernel.source +=
       Replace(kDepthwiseSource,
               {{"PARAMETERS", Parameters(kernel.arguments)},

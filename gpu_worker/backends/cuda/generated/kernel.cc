@@ -183,6 +183,27 @@ std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> con
   return text;
 }
 
+std::string WindowConstants(const ConvProblem& conv, const KernelForm& form) {
+  return Constants({{"kBatch", conv.n},
+                    {"kChannels", conv.c},
+                    {"kH", conv.h},
+                    {"kW", conv.w},
+                    {"kR", conv.r},
+                    {"kS", conv.s},
+                    {"kStrideH", conv.stride[0]},
+                    {"kStrideW", conv.stride[1]},
+                    {"kDilationH", conv.dilation[0]},
+                    {"kDilationW", conv.dilation[1]},
+                    {"kTop", conv.pad[0]},
+                    {"kLeft", conv.pad[1]},
+                    {"kOutputH", conv.output_h()},
+                    {"kOutputW", conv.output_w()},
+                    {"kInputPitch", PitchOr(form.pitches.input(0), conv.c)},
+                    {"kOutputPitch", PitchOr(form.pitches.output(0), conv.k)},
+                    {"kResidualPitch", PitchOr(form.pitches.residual, conv.k)},
+                    {"kChannelsLast", form.layout == MemoryLayout::kNhwc ? 1 : 0}});
+}
+
 std::string Replace(std::string text,
                     std::initializer_list<std::pair<const char*, std::string>> values) {
   for (const auto& [name, value] : values) {

@@ -137,6 +137,9 @@ std::string EntryOf(const GeneratedKernel& kernel, Precision precision);
 // "constexpr int <name> = <value>;" lines.
 std::string Constants(std::initializer_list<std::pair<const char*, int64_t>> constants);
 
+// Those of a convolution's images, window and output, and of how they lie.
+std::string WindowConstants(const ConvProblem& conv, const KernelForm& form);
+
 // Replaces every "$name$" in `text`.
 // Names are replaced one after another, in the order given.
 std::string Replace(std::string text,
