@@ -15,8 +15,10 @@ two, that which is ready last adds.
 
 --search has described_devices rewrite the model first. With --paper the count is compared with the
 estimates that were made on paper before there was a program, and by their rules: a separable
-convolution is one kernel, Relus are free, products of one value by weights are one, and weights
-take no time.
+convolution is one kernel, Relus are free, products of one value by weights are one, and a kernel
+takes its multiply-adds, or what it reads and writes but for weights where that takes longer. Their
+longest paths have kernels that their sums of all kernels do not have: a Relu behind a concatenation
+and a sum that no dense convolution or product makes. The second number is the path's kernels then.
 
 Columns, for fp32 (60 TFLOP/s) and TF32 (400): milliseconds of the longest path and of all kernels,
 and how far those of `described_devices` (or on paper) are from them, which covers the graph by
@@ -62,14 +64,17 @@ class Kernel:
     def __init__(self):
         self.flops = 0
         self.weight_bytes = 0
+        self.value_bytes = {}        # by value read or written
         self.inputs = set()
         self.is_elementwise = False  # and nothing else
         self.is_scores = False       # the first product of an attention
         self.is_front = False        # the Relu in front of a depthwise convolution
         self.is_depthwise = False    # and nothing behind it yet
+        self.is_separable = False    # a depthwise convolution and what is behind it
 
     def us(self, rate):
-        work_us = max(self.flops / rate, self.weight_bytes / BYTES_PER_US)
+        moved_bytes = self.weight_bytes + sum(self.value_bytes.values())
+        work_us = max(self.flops / rate, moved_bytes / BYTES_PER_US)
         return KERNEL_US + work_us / SHARE
 
 
@@ -91,10 +96,11 @@ def shapes_of(model):
 
 
 class Count:
-    """The kernels of one model."""
+    """The kernels of one model, by the rules on paper if so; and by those of longest paths."""
 
-    def __init__(self, path, on_paper=False):
+    def __init__(self, path, on_paper=False, for_paths=False):
         self.on_paper = on_paper
+        self.for_paths = for_paths
         model = onnx.load(str(path))
         graph = model.graph
         self.shapes = shapes_of(model)
@@ -141,6 +147,8 @@ class Count:
             kernel.is_elementwise = node.op_type in ELEMENTWISE
             self.kernels.append(kernel)
         self._work(node, kernel)
+        if self.on_paper:
+            self._move(node, kernel)
         kernel.inputs |= {other for name in names for other in self.kernel_of[name]} - {kernel}
         for name in node.output:
             self.kernel_of[name] = {kernel}
@@ -150,7 +158,9 @@ class Count:
             return all(self._sole(name) and self._sole(name).is_scores for name in names)
         # Of one place along an axis.
         is_slice = node.op_type == "Gather" and self.weights.get(node.input[1]) == []
-        return node.op_type in FREE or is_slice or (self.on_paper and node.op_type == "Relu")
+        is_free_relu = self.on_paper and node.op_type == "Relu" and not (
+            self.for_paths and names and self._sole(names[0]) is None)
+        return node.op_type in FREE or is_slice or is_free_relu
 
     def _sole(self, name):
         """The kernel that alone makes a value."""
@@ -172,6 +182,9 @@ class Count:
         size = self.shapes[node.output[0]]
         hosts = [self._sole(name) for name in names if self._takes_along(name)
                  and _product(self.shapes.get(name, size)) == _product(size)]
+        if self.for_paths:
+            hosts = [host for host in hosts
+                     if host.is_elementwise or (host.flops and not host.is_separable)]
         hosts = [host for host in hosts if not any(
             self._waits(other, host) for name in names for other in self.kernel_of[name])]
         self._join([host for host in hosts if host.is_elementwise])
@@ -231,6 +244,7 @@ class Count:
                                and readers[0].op_type == "Conv" and self._is_depthwise(readers[0]))
         elif node.op_type == "Conv":
             kernel.is_front = kernel.is_elementwise = False
+            kernel.is_separable = kernel.is_separable or self._is_depthwise(node)
             kernel.is_depthwise = self._is_depthwise(node)
             size, weights = self.shapes[node.output[0]], self.weights[node.input[1]]
             kernel.flops += 2 * _product(size) * _product(weights[1:])
@@ -242,8 +256,21 @@ class Count:
             kernel.weight_bytes += 4 * _product(weights) if weights and not self.on_paper else 0
             kernel.is_scores = weights is None and not kernel.is_scores
 
+    def _move(self, node, kernel):
+        """Adds what is read and written, but for what stays within the kernel."""
+        for name in node.input:
+            if self._sole(name) is kernel:
+                kernel.value_bytes.pop(name, None)
+            elif name in self.shapes and name not in self.weights:
+                kernel.value_bytes[name] = 4 * _product(self.shapes[name])
+        kernel.value_bytes[node.output[0]] = 4 * _product(self.shapes[node.output[0]])
+
     def ready_us(self, kernel, rate):
         """When it ends, on any number of streams."""
+        return self._longest(kernel, lambda done: done.us(rate))
+
+    def _longest(self, kernel, cost):
+        """The longest path that ends there."""
         ends, todo = {}, [kernel]
         while todo:
             waiting = [other for other in todo[-1].inputs if other not in ends]
@@ -251,8 +278,12 @@ class Count:
                 todo += waiting
                 continue
             done = todo.pop()
-            ends[done] = done.us(rate) + max((ends[other] for other in done.inputs), default=0)
+            ends[done] = cost(done) + max((ends[other] for other in done.inputs), default=0)
         return ends[kernel]
+
+    def chain(self):
+        """The kernels of the path that has most of them."""
+        return max(self._longest(kernel, lambda _: 1) for kernel in self.kernels)
 
     def times_ms(self, rate):
         """The longest path, and all kernels."""
@@ -292,9 +323,11 @@ def main():
     worst = 0
     for path in arguments.models:
         count = Count(path, arguments.paper)
-        times = [ms for rate in RATES.values() for ms in count.times_ms(rate)]
+        paths = Count(path, True, for_paths=True) if arguments.paper else count
+        times = [ms for rate in RATES.values()
+                 for ms in (paths.times_ms(rate)[0], count.times_ms(rate)[1])]
         if arguments.paper:
-            others, kernels = ON_PAPER.get(path.stem, (0, 0, 0, 0)), "-"
+            others, kernels = ON_PAPER.get(path.stem, (0, 0, 0, 0)), paths.chain()
         else:
             others, kernels = described(arguments.described, path, arguments.search)
         off = [other / ms - 1 if other else None for ms, other in zip(times, others)]

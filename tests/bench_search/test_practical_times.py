@@ -1,10 +1,13 @@
 """bench/search/practical_times.py: an independent count of what model:h200 predicts."""
 
+import math
 import pathlib
 import subprocess
 import sys
 
+import onnx
 import pytest
+from onnx import TensorProto, helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build" / "described_devices"
@@ -45,3 +48,41 @@ def test_kernels_of_a_chain_and_of_branches(tmp_path):
     assert len(count.kernels) == 11
     assert all_ms * 1000 >= 11 * practical_times.KERNEL_US
     assert longest_ms < all_ms
+
+
+def test_on_paper_a_longest_path_has_kernels_that_the_sum_has_not(tmp_path):
+    def weights(name, *sizes):
+        return helper.make_tensor(name, TensorProto.FLOAT, sizes, [0.5] * math.prod(sizes))
+
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["a"]),
+        helper.make_node("Conv", ["x", "w0b"], ["b"]),
+        helper.make_node("Concat", ["a", "b"], ["c"], axis=1),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("Conv", ["r", "w1"], ["d"]),
+        helper.make_node("Relu", ["d"], ["e"]),
+        helper.make_node("Conv", ["e", "w2"], ["f"], group=4, pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["f", "w3"], ["g"]),
+        helper.make_node("Add", ["g", "d"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes, "cell", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 8, 8])],
+        [weights("w0", 2, 2, 1, 1), weights("w0b", 2, 2, 1, 1), weights("w1", 4, 4, 1, 1),
+         weights("w2", 4, 1, 3, 3), weights("w3", 4, 4, 1, 1)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path = tmp_path / "cell.onnx"
+    onnx.save(model, path)
+
+    # Three convolutions and the separable one, with its Relu and its sum.
+    assert len(practical_times.Count(path, on_paper=True).kernels) == 4
+    # Besides, the Relu behind the concatenation and the sum behind the separable convolution.
+    assert len(practical_times.Count(path, on_paper=True, for_paths=True).kernels) == 6
+    assert practical_times.Count(path, on_paper=True, for_paths=True).chain() == 5
+
+
+def test_on_paper_a_kernel_takes_at_least_what_it_moves():
+    kernel = practical_times.Kernel()
+    kernel.flops = 60
+    kernel.value_bytes = {"x": 4_300_000, "y": 8_600_000}
+    assert kernel.us(practical_times.RATES["fp32"]) == pytest.approx(2.5 + 3 / 0.6)
