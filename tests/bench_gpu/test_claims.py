@@ -109,6 +109,40 @@ def profile(graph, us, share):
             "latency_us_median": us, "compute_share": share, "bytes": 0}
 
 
+def test_errors_of_candidates_are_judged_by_precision():
+    found = claims.Recorded(pathlib.Path("/nowhere"))
+    found.profiles = [{**profile("a", 10, 1), "precision": "tf32", "relative_l2": 5e-4}]
+    assert claims.kernel_errors("strict")(found) == (claims.NOT_RUN, "")
+    assert claims.kernel_errors("tf32")(found) == (claims.CONFIRMED,
+                                                   "1 candidates, the largest 5.0e-04")
+    found.profiles[0]["precision"] = "strict"
+    assert claims.kernel_errors("strict")(found)[0] == claims.REFUTED
+
+
+def test_nodes_of_libraries_are_judged_by_candidates_and_by_plans(tmp_path):
+    found = claims.Recorded(folder_with(tmp_path, jobs=[job("m", 5)]))
+    own = {**profile("a", 10, 1), "variant": "strict/nchw/generated/c", "kernel_names": ["own"]}
+    found.profiles = [own]
+    assert claims.library_nodes(found)[0] == claims.NOT_RUN
+    found.profiles.append({**own, "variant": "strict/nchw/cublaslt/algo1"})
+    assert claims.library_nodes(found) == (
+        claims.CONFIRMED, "1 candidates captured; 1 jobs of 1 models, error at most 1.0e-06")
+    found.jobs[0]["equivalence"]["verdict"] = "different"
+    assert claims.library_nodes(found)[0] == claims.REFUTED
+
+
+def test_all_peers_are_those_that_were_asked_for(tmp_path):
+    peers = {"entries": [{"model": "m", "peers": {
+        name: {"latency_us_median": us} for name, us in
+        (("cuda_graph", 20), ("compile", 12), ("jax", 30))}}]}
+    found = claims.Recorded(folder_with(tmp_path, jobs=[job("m", 10)], peers=peers))
+    assert claims.over_more_peers(found) == (
+        claims.CONFIRMED, "1.20 of 1 models, over compile, cuda_graph, jax")
+    del peers["entries"][0]["peers"]["jax"]
+    found = claims.Recorded(folder_with(tmp_path, jobs=[job("m", 10)], peers=peers))
+    assert claims.over_more_peers(found) == (claims.NOT_RUN, "")
+
+
 def pair(together_us):
     return {"record": "contention", "graphs": ["a", "b"], "variants": ["v", "v"],
             "alone_us": [10, 4], "makespan_us_median": together_us}
