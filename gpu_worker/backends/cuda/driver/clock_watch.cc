@@ -21,6 +21,10 @@ constexpr ClockLimit kClockLimits[] = {
     {0x20 | 0x40, "heat"},           {0x10, "a group of GPUs"},
     {0x100, "clocks of the display"}};
 
+bool Moved(double from_mhz, double to_mhz) {
+  return std::max(from_mhz, to_mhz) > (1 + kClockDriftMax) * std::min(from_mhz, to_mhz);
+}
+
 }  // namespace
 
 std::string ClockLimitNames(unsigned long long limits) {
@@ -54,21 +58,30 @@ bool ClockWatch::Notes(const Result<ClockReading>& before, const Result<ClockRea
     most_mhz_ = std::max(most_mhz_, reading.sm_mhz);
     limits_ |= reading.limits;
   }
-  const double from = before.value().sm_mhz, to = after.value().sm_mhz;
-  return std::max(from, to) > (1 + kClockDriftMax) * std::min(from, to);
+  return Moved(before.value().sm_mhz, after.value().sm_mhz);
 }
 
 std::string ClockWatch::TakeNotes() {
   std::string notes;
-  if (dropped_ > 0) {
-    notes = "of " + std::to_string(spans_) + " spans " + std::to_string(dropped_) +
-            " were dropped, since the clock moved: " + std::to_string(least_mhz_) + " to " +
+  if (most_mhz_ > 0 && (dropped_ > 0 || IsNews())) {
+    notes = "spans: " + std::to_string(spans_) + ", at " + std::to_string(least_mhz_) + " to " +
             std::to_string(most_mhz_) + " MHz, limited by " + ClockLimitNames(limits_);
+    if (dropped_ > 0) {
+      notes += "; dropped: " + std::to_string(dropped_) + ", since the clock moved";
+    }
+    told_least_mhz_ = least_mhz_;
+    told_most_mhz_ = most_mhz_;
+    told_limits_ = limits_;
   }
   spans_ = dropped_ = 0;
   least_mhz_ = most_mhz_ = 0;
   limits_ = 0;
   return notes;
+}
+
+bool ClockWatch::IsNews() const {
+  return told_most_mhz_ == 0 || limits_ != told_limits_ || Moved(least_mhz_, told_least_mhz_) ||
+         Moved(most_mhz_, told_most_mhz_);
 }
 
 }  // namespace plait::cuda

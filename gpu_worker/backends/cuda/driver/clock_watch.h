@@ -29,12 +29,16 @@ class ClockWatch {
   // Errors: those of `span`.
   Result<double> TimeSteady(const std::function<Result<double>()>& span);
 
-  // What was seen since the last call, in one line; empty where no span was dropped.
+  // What was seen since the last call, in one line: the clock, and what limits it. Empty where
+  // that is what was told last, to 3 %, and no span was dropped, and where nobody reads a clock.
   std::string TakeNotes();
 
  private:
   // Whether both could be read and differ by more than that.
   bool Notes(const Result<ClockReading>& before, const Result<ClockReading>& after);
+
+  // Whether the clock or its limits are not those that were told last.
+  bool IsNews() const;
 
   const ClockReader read_;
   int spans_ = 0;
@@ -42,6 +46,9 @@ class ClockWatch {
   unsigned least_mhz_ = 0;
   unsigned most_mhz_ = 0;
   unsigned long long limits_ = 0;
+  unsigned told_least_mhz_ = 0;
+  unsigned told_most_mhz_ = 0;
+  unsigned long long told_limits_ = 0;
 };
 
 // "power, heat": of bits of nvmlClocksEventReasons, those that are told of.

@@ -1,6 +1,6 @@
 #include "gpu_worker/backends/cuda/driver/clock_watch.h"
 
-#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +10,7 @@
 namespace plait::cuda {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 // A GPU that is read so, one reading after the other, and whose spans take 1, 2, 3 ... us.
@@ -35,15 +36,28 @@ class ClockWatchTest : public testing::Test {
 TEST_F(ClockWatchTest, TakesTheSpanOfAClockThatStands) {
   ClockWatch watch = Watching({{1980}, {1950}});
   EXPECT_EQ(Time(watch), 1);
-  EXPECT_EQ(watch.TakeNotes(), "");
+  EXPECT_EQ(watch.TakeNotes(), "spans: 1, at 1950 to 1980 MHz, limited by nothing known");
+}
+
+TEST_F(ClockWatchTest, TellsAClockAgainWhenItIsAnotherOrSomethingElseLimitsIt) {
+  ClockWatch watch =
+      Watching({{1980}, {1980}, {1980}, {1965}, {1755}, {1755}, {1755, 0x4}, {1755}});
+  std::vector<std::string> notes;
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(Time(watch), i + 1);
+    notes.push_back(watch.TakeNotes());
+  }
+  EXPECT_THAT(notes, ElementsAre("spans: 1, at 1980 to 1980 MHz, limited by nothing known", "",
+                                 "spans: 1, at 1755 to 1755 MHz, limited by nothing known",
+                                 "spans: 1, at 1755 to 1755 MHz, limited by power"));
 }
 
 TEST_F(ClockWatchTest, DropsTheSpanInWhichAnIdleClockRose) {
   ClockWatch watch = Watching({{345, 0x1}, {1980, 0x0}, {1980, 0x0}});
   EXPECT_EQ(Time(watch), 2);
-  EXPECT_EQ(watch.TakeNotes(),
-            "of 2 spans 1 were dropped, since the clock moved: 345 to 1980 MHz, limited by nothing "
-            "runs");
+  EXPECT_EQ(
+      watch.TakeNotes(),
+      "spans: 2, at 345 to 1980 MHz, limited by nothing runs; dropped: 1, since the clock moved");
   EXPECT_EQ(watch.TakeNotes(), "") << "told once";
 }
 
@@ -52,8 +66,8 @@ TEST_F(ClockWatchTest, TakesTheThirdSpanOfAClockThatNeverStands) {
   ClockWatch watch = Watching({{1980}, {1410, 0x4}, {1980}, {1410, 0x40}});
   EXPECT_EQ(Time(watch), 3);
   const std::string notes = watch.TakeNotes();
-  EXPECT_THAT(notes, HasSubstr("of 3 spans 2 were dropped"));
-  EXPECT_THAT(notes, HasSubstr("1410 to 1980 MHz, limited by power, heat"));
+  EXPECT_THAT(notes, HasSubstr("spans: 3, at 1410 to 1980 MHz, limited by power, heat"));
+  EXPECT_THAT(notes, HasSubstr("dropped: 2"));
 }
 
 TEST_F(ClockWatchTest, TakesAnySpanWhereNobodyReadsAClock) {
