@@ -164,7 +164,8 @@ DescribedDevice DrawnDevice(DescribedDevice device, uint64_t seed) {
        {&device.flops_per_us, &device.bytes_per_us, &device.l2_bytes_per_us,
         &device.multiprocessor_bytes_per_us, &device.kernel_us, &device.product_us,
         &device.envelope_kernel_us, &device.cross_stream_us, &device.large_tile_share,
-        &device.small_tile_share, &device.element_share}) {
+        &device.small_tile_share, &device.element_share, &device.tf32_flops_per_us,
+        &device.half_flops_per_us}) {
     *constant *= std::exp(spread * (2 * random.Uniform() - 1));
   }
   return device;

@@ -270,13 +270,15 @@ TEST(DescribedDeviceTest, DrawsStayWithinAThirdAndKeepWhatIsCounted) {
     EXPECT_EQ(drawn.multiprocessors, kH200Device.multiprocessors);
     EXPECT_EQ(drawn.flops_per_us, DrawnDevice(kH200Device, seed).flops_per_us);
     for (const auto& [rate, nominal] : {std::pair(drawn.flops_per_us, kH200Device.flops_per_us),
+                                        {drawn.tf32_flops_per_us, kH200Device.tf32_flops_per_us},
+                                        {drawn.half_flops_per_us, kH200Device.half_flops_per_us},
                                         {drawn.kernel_us, kH200Device.kernel_us}}) {
       EXPECT_LE(rate, 1.3001 * nominal);
       EXPECT_GE(rate, nominal / 1.3001);
       rates.insert(rate / nominal);
     }
   }
-  EXPECT_EQ(rates.size(), 100u) << "each constant is drawn by itself";
+  EXPECT_EQ(rates.size(), 200u) << "each constant is drawn by itself";
 }
 
 TEST(DescribedDeviceTest, OtherFamiliesHaveNoProfile) {
