@@ -14,8 +14,8 @@
 //
 // `described_devices --draws N MODEL.onnx...` draws the device's constants anew N times, each times
 // or by up to 1.3, and prints the policy that is predicted to be the best, the share of draws in
-// which it stays so, and the most that it then takes beyond the best, in percent. What does not
-// stay is undecided without a GPU. No number here was measured.
+// which it stays so, and the most that it then takes beyond the best, in percent. What stays in
+// less than 90 % is undecided without a GPU. No number here was measured.
 //
 //   cmake --build build --target described_devices && build/described_devices build/models/*.onnx
 #include <algorithm>
@@ -36,6 +36,8 @@
 
 namespace plait {
 namespace {
+
+constexpr double kDecidedShareMin = 0.9;
 
 PathCost PathsOf(const ScheduleProblem& problem, bool counts_launches) {
   std::vector<CostedStep> steps;
@@ -110,9 +112,10 @@ absl::Status PrintDraws(const std::string& name, const Graph& graph, int draws) 
     if (us[best] <= least * (1 + 1e-9)) ++stays;
     regret = std::max(regret, us[best] / least - 1);
   }
-  std::printf("%-16s %-12s %5.1f%% %6.2f%%  %5.2f\n", name.c_str(),
-              std::string(AllPolicies()[best]->name).c_str(), 100.0 * stays / draws, 100 * regret,
-              nominal[0] / nominal[best]);
+  const double share = static_cast<double>(stays) / draws;
+  std::printf("%-16s %-12s %5.1f%% %6.2f%%  %5.2f%s\n", name.c_str(),
+              std::string(AllPolicies()[best]->name).c_str(), 100 * share, 100 * regret,
+              nominal[0] / nominal[best], share < kDecidedShareMin ? "  undecided" : "");
   return absl::OkStatus();
 }
 

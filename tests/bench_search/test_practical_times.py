@@ -35,6 +35,19 @@ def test_the_described_device_agrees_with_a_count_of_the_file(tmp_path):
         assert len(done.stdout.splitlines()) == 1 + len(models)
 
 
+@pytest.mark.skipif(not PROGRAM.exists(), reason="described_devices is not built")
+def test_a_policy_that_seldom_stays_the_best_is_undecided(tmp_path):
+    models = [light.write(name, tmp_path) for name in (*MODELS, "tiny_nasnet", "tiny_inception")]
+    done = subprocess.run([PROGRAM, "--draws", "20", *models], capture_output=True, text=True,
+                          timeout=300, check=True)
+    rows = [line.split() for line in done.stdout.splitlines()[1:]]
+    assert [row[0] for row in rows] == [model.stem for model in models]
+    for _, _, share, regret, _, *undecided in rows:
+        assert undecided == (["undecided"] if float(share[:-1]) < 90 else [])
+        # What is the best in every draw is never behind.
+        assert (float(regret[:-1]) == 0) or share != "100.0%"
+
+
 def test_a_program_that_says_something_else_is_told(tmp_path):
     other = tmp_path / "other"
     other.write_text("#!/bin/sh\necho head\necho tiny_sru 8 8 1 1 1 1\n")
