@@ -239,7 +239,7 @@ std::string NameOfParameters(const testing::TestParamInfo<FamilyPrecision>& info
 class GpuConformanceTest : public testing::TestWithParam<FamilyPrecision> {};
 
 TEST_P(GpuConformanceTest, AgreesWithTheReference) {
-  if (!TheGpu().ok()) GTEST_SKIP() << "no device: " << TheGpu().error().message;
+  if (!TheGpu().ok()) GTEST_SKIP() << "skipped: no device: " << TheGpu().error().message;
   Gpu& gpu = *TheGpu().value();
   const auto [family, precision] = GetParam();
   const std::vector<Work> all =

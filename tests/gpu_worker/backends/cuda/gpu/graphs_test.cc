@@ -274,7 +274,7 @@ TEST_P(GpuGraphsTest, HaveTheNodesEdgesAndOutputsOfTheSimulatedDevice) {
   const Shape& shape = GetParam();
   Device gpu(nullptr);
   const Status opened = gpu.Open();
-  if (!opened.ok()) GTEST_SKIP() << "no device: " << opened.error().message;
+  if (!opened.ok()) GTEST_SKIP() << "skipped: no device: " << opened.error().message;
   if (HasEarly(shape) && !gpu.BeginsEarly()) {
     GTEST_SKIP() << "the device has no programmatic edges";
   }

@@ -40,7 +40,7 @@ TEST(StickyErrorDeathTest, IsReportedUntilTheProcessEnds) {
   {
     DriverRuntime runtime(0, nullptr);
     const Result<DeviceFacts> facts = runtime.Describe();
-    if (!facts.ok()) GTEST_SKIP() << "no device: " << facts.error().message;
+    if (!facts.ok()) GTEST_SKIP() << "skipped: no device: " << facts.error().message;
   }
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(TouchNothing(), testing::ExitedWithCode(kUnhealthy), "");
