@@ -8,9 +8,10 @@ many, at the first:
     error    once, and works again        memory   once, for want of memory
     sticky   and from then on always      hang     by not returning
 
-and a task may take `--task-seconds`. A job is run once more when its tasks ended their workers. It
-must end within the budget of its runs, and for each task that fails that and 10 s; it may fail with
-words, but not return a file that computes something else, and the daemon must live on.
+and a task may take `--task-seconds`: a call that hangs ends with its worker 10 s later at most. A
+job is run once more when its tasks ended their workers. It must end within the budget of its runs,
+and for each task that fails that and 10 s; it may fail with words, but not return a file that
+computes something else, and the daemon must live on.
 
     python bench/simulated_gpu/faults.py build/tiny/tiny_resnet.onnx [--functions cuMemAlloc,...]
         [--kinds error,sticky,memory,hang] [--json FILE]
@@ -20,7 +21,9 @@ Exit codes: 0 all as it must be, 1 not so, 2 usage.
 
 import argparse
 import collections
+import datetime
 import json
+import math
 import os
 import pathlib
 import re
@@ -84,9 +87,13 @@ def job_with(arguments, function, kind, calls_before):
              "seconds": time.monotonic() - began, "exit_code": done.returncode,
              "error": last_line(done.stderr) if done.returncode != 0 else ""}
     log = (folder / "cache" / "plaitd.log").read_text(errors="replace")
-    entry["reached"] = f"simulated fault: {function}" in log
+    fault_s = re.search(rf"^simulated fault: {function} at ([\d.]+) s$", log, re.MULTILINE)
+    entry["reached"] = fault_s is not None
     # The last one ends with the daemon.
     entry["workers_lost"] = sum('"worker.started"' in line for line in log.splitlines()) - 1
+    if fault_s and entry["workers_lost"]:
+        lost_s, entry["worker_exit_code"] = first_lost_worker(log)
+        entry["lost_seconds"] = lost_s - float(fault_s.group(1))
     if done.returncode == 0:
         entry["verdict"] = json.loads(done.stdout)["equivalence"]["verdict"]
         compared = run(arguments, folder, "verify", arguments.model, target, "--json")
@@ -96,6 +103,12 @@ def job_with(arguments, function, kind, calls_before):
         shutil.copytree(folder / "cache" / "data" / "kernels", kernels, dirs_exist_ok=True)
         shutil.rmtree(folder)
     return entry
+
+
+def first_lost_worker(log):
+    """When it had ended, in seconds since 1970, and its exit code."""
+    ended = next(json.loads(line) for line in log.splitlines() if '"worker.ended"' in line)
+    return datetime.datetime.fromisoformat(ended["time"]).timestamp(), int(ended["exit_code"])
 
 
 def last_line(text):
@@ -109,6 +122,10 @@ def wrong_of(arguments, entry):
                    + SECONDS_BESIDE)
     if entry["seconds"] > seconds_max:
         return f"took {entry['seconds']:.0f} s"
+    hung_s = entry.get("lost_seconds", math.inf)
+    if (entry["kind"] == "hang" and entry["reached"]
+            and hung_s > arguments.task_seconds + SECONDS_OF_GRACE):
+        return f"hung for {hung_s:.0f} s"
     if entry["exit_code"] == 0:
         return "" if entry["is_equal"] else "computes something else"
     if entry["exit_code"] < 0 or not entry["error"].startswith("plait: "):

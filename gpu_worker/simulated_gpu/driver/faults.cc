@@ -1,6 +1,7 @@
 #include "gpu_worker/simulated_gpu/driver/faults.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
@@ -24,7 +25,10 @@ CUresult Faults::Begin(const std::string& function, bool needs_context) {
   if (found == faults_.end() || found->calls_before-- > 0) return CUDA_SUCCESS;
   const Fault::Kind kind = found->kind;
   faults_.erase(found);
-  if (is_told_) std::fprintf(stderr, "simulated fault: %s\n", function.c_str());
+  if (is_told_) {
+    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+    std::fprintf(stderr, "simulated fault: %s at %.3f s\n", function.c_str(), now.count());
+  }
   switch (kind) {
     case Fault::Kind::kError:
       return CUDA_ERROR_UNKNOWN;
