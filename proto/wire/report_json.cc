@@ -152,6 +152,12 @@ Json ShapesJson(const Shapes& shapes) {
   return json;
 }
 
+// An older plait said what was predicted where others have what was measured.
+Json PredictedUs(const v1::PlanReport& plan) {
+  if (plan.has_predicted_us()) return plan.predicted_us();
+  return NumberOrNull(!plan.predicted(), plan.latency_us_median());
+}
+
 Json PlansJson(const v1::Report& report) {
   Json json = Json::array();
   for (const v1::PlanReport& plan : report.plans()) {
@@ -159,7 +165,8 @@ Json PlansJson(const v1::Report& report) {
     entry["device"] = plan.device();
     entry["threads"] = plan.threads();
     entry["shapes"] = ShapesJson(plan.shapes());
-    entry["latency_us_median"] = plan.latency_us_median();
+    entry["latency_us_median"] = NumberOrNull(plan.predicted(), plan.latency_us_median());
+    entry["predicted_us"] = PredictedUs(plan);
     entry["speedup"] = NumberOrNull(plan.predicted(), plan.speedup());
     entry["speedup_low"] = NumberOrNull(plan.predicted(), plan.speedup_low());
     entry["speedup_high"] = NumberOrNull(plan.predicted(), plan.speedup_high());

@@ -24,10 +24,8 @@ void AddPlan(const std::string& device, const PlanTarget& target, const SearchRe
   for (const TensorId input : found.graph.inputs()) {
     AddShape(*found.graph.tensor(input).name, found.graph.type(input).shape, plan.add_shapes());
   }
-  if (target.predicted) {
-    plan.set_latency_us_median(found.predicted_us);
-    return;
-  }
+  plan.set_predicted_us(found.predicted_us);
+  if (target.predicted) return;
   plan.set_latency_us_median(Median(found.optimized_latency_us));
   plan.set_speedup(found.speedup.median);
   plan.set_speedup_low(found.speedup.low);

@@ -35,6 +35,16 @@ def check(name, document):
     validator.validate(document)
 
 
+def latencies(document, name=""):
+    """The numbers in fields whose names begin with latency_us, wherever they stand, as text."""
+    if isinstance(document, dict):
+        return [each for key, part in document.items() for each in latencies(part, key)]
+    if isinstance(document, list):
+        return [each for part in document for each in latencies(part, name)]
+    is_number = isinstance(document, (int, float)) and name.startswith("latency_us")
+    return [f"{name}: {document}"] if is_number else []
+
+
 def documents(text):
     """The JSON documents that follow each other in a text."""
     decoder = json.JSONDecoder()

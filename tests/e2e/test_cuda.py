@@ -93,6 +93,7 @@ def test_a_job_on_a_simulated_gpu(cli, server, folder):
         assert report[side]["predicted_us"] > 0
         for name in ("latency_us_median", "latency_us_p10", "latency_us_p95", "samples", "load_ms"):
             assert report[side][name] is None
+    assert schemas.latencies(report) == []
     assert report["speedup"] > 1 and 1 < report["speedup_low"] <= report["speedup_high"]
     assert report["optimized"]["kernels"] < report["baseline"]["kernels"]
     assert report["optimized"]["fallback_nodes"] == 0

@@ -144,17 +144,19 @@ class PlanReport:
 
 @dataclasses.dataclass(frozen=True)
 class FilePlanReport:
-    """One of the plans in the file. The speed-ups are of its own search, and None where the plan is
-    predicted: the device has fewer threads."""
+    """One of the plans in the file. The speed-ups are of its own search. Where the plan is
+    predicted, because the device has fewer threads or is only described, nothing was measured: they
+    and `latency_us_median` are None, and `predicted_us` is all that is known."""
 
     device: str
     threads: int
     shapes: Mapping[str, Sequence[int]]
-    latency_us_median: float
+    latency_us_median: Optional[float]
     speedup: Optional[float]
     speedup_low: Optional[float]
     speedup_high: Optional[float]
     predicted: bool
+    predicted_us: Optional[float] = None  # missing in a report of an older plait
 
 
 @dataclasses.dataclass(frozen=True)

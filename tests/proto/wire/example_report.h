@@ -73,14 +73,15 @@ inline v1::Report ExampleReport() {
   shape.add_dims(1);
   shape.add_dims(8);
   plan.set_latency_us_median(50);
+  plan.set_predicted_us(48);
   plan.set_speedup(2.002);
   plan.set_speedup_low(1.9);
   plan.set_speedup_high(2.1);
   v1::PlanReport& predicted = *report.add_plans();
   predicted.set_device("cpu");
   predicted.set_threads(4);
-  predicted.set_latency_us_median(30);
   predicted.set_predicted(true);
+  predicted.set_predicted_us(30);
   v1::KeptPlanReport& kept = *report.add_kept_plans();
   kept.set_device_fingerprint("cpu-2");
   kept.set_threads(8);

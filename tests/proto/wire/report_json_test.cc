@@ -36,9 +36,10 @@ TEST(ReportJsonTest, WritesTheDocumentedFieldsInOrder) {
       R"("peak_memory_bytes":1048576,"worker_peak_memory_bytes":null},)"
       R"("plan":{"digest":"ef","streams":2,"arena_bytes":4096},)"
       R"("plans":[{"device":"cpu","threads":2,"shapes":{"x":[1,8]},"latency_us_median":50.0,)"
+      R"("predicted_us":48.0,)"
       R"("speedup":2.002,"speedup_low":1.9,"speedup_high":2.1,"predicted":false},)"
-      R"({"device":"cpu","threads":4,"shapes":{},"latency_us_median":30.0,"speedup":null,)"
-      R"("speedup_low":null,"speedup_high":null,"predicted":true}],)"
+      R"({"device":"cpu","threads":4,"shapes":{},"latency_us_median":null,"predicted_us":30.0,)"
+      R"("speedup":null,"speedup_low":null,"speedup_high":null,"predicted":true}],)"
       R"("kept_plans":[{"device_fingerprint":"cpu-2","threads":8,"shapes":{"x":[1,8]},)"
       R"("predicted":false}],)"
       R"("default_plan":{"latency_us_median":60.0,"ratio":1.2},)"
@@ -79,6 +80,18 @@ TEST(ReportJsonTest, SaysNothingOfWhatAnOlderReportDidNotTell) {
   EXPECT_TRUE(json["optimized"]["schedule"].is_null());
   EXPECT_TRUE(json["optimized"]["copies"].is_null());
   EXPECT_TRUE(json["baseline"]["load_ms"].is_null());
+}
+
+TEST(ReportJsonTest, NoPredictionIsALatencyInAnOlderReportEither) {
+  v1::Report report = ExampleReport();
+  report.mutable_plans(0)->clear_predicted_us();
+  report.mutable_plans(1)->clear_predicted_us();
+  report.mutable_plans(1)->set_latency_us_median(30);
+  const Json json = ReportJson(report, false);
+  EXPECT_EQ(json["plans"][0]["latency_us_median"], 50);
+  EXPECT_TRUE(json["plans"][0]["predicted_us"].is_null());
+  EXPECT_TRUE(json["plans"][1]["latency_us_median"].is_null());
+  EXPECT_EQ(json["plans"][1]["predicted_us"], 30);
 }
 
 TEST(ReportJsonTest, KeepsEveryBitOfANumber) {
