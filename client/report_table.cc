@@ -26,6 +26,15 @@ std::string ReportedOperators(const v1::ModelReport& model) {
   return absl::StrJoin(names, ", ");
 }
 
+// ": NonZero x 2, TopK x 1"; an older plait's report only counts them.
+std::string FallbackText(const v1::OptimizedReport& optimized) {
+  std::vector<std::string> operators;
+  for (const v1::FallbackOperator& fallback : optimized.fallback_operators()) {
+    operators.push_back(absl::StrCat(fallback.op_type(), " x ", fallback.nodes()));
+  }
+  return operators.empty() ? "" : absl::StrCat(": ", absl::StrJoin(operators, ", "));
+}
+
 template <typename Measured>
 void AppendLatency(absl::string_view label, const Measured& measured, std::string* text) {
   absl::StrAppendFormat(text, "%-12s %12.1f %12.1f %12.1f %9d\n", label,
@@ -183,8 +192,8 @@ std::string ReportTable(const v1::Report& report, bool explain) {
   AppendRuntimes(report, &text);
   // Told only where there is something to act on.
   if (report.optimized().fallback_nodes() > 0) {
-    absl::StrAppendFormat(&text, "fallback     %d nodes run as slow reference code\n",
-                          report.optimized().fallback_nodes());
+    absl::StrAppendFormat(&text, "fallback     %d nodes run as slow reference code%s\n",
+                          report.optimized().fallback_nodes(), FallbackText(report.optimized()));
   }
   if (report.model().opaque_nodes_size() > 0) {
     absl::StrAppendFormat(

@@ -79,6 +79,10 @@ class KernelCatalog {
   virtual bool ReadsParts(const Kernel& /*kernel*/) const { return false; }
   virtual bool WritesParts(const Kernel& /*kernel*/) const { return false; }
 
+  // Whether plait's own reference code computes the kernel's node on the host, because the device
+  // has no kernel for it.
+  virtual bool IsFallback(const Kernel& /*kernel*/) const { return false; }
+
   // How much longer a copy of images takes in a plan, where what it reads was written long ago,
   // than alone. On a processor it was measured over the Concats of densenet121, of which most read
   // what has left the caches.

@@ -72,8 +72,6 @@ void AddIsland(SearchResult& whole, const Graph& original, const SearchResult& i
   whole.regions += island.regions;
   whole.regions_solved += island.regions_solved;
   whole.candidates_measured += island.candidates_measured;
-  whole.fallback_nodes += island.fallback_nodes;
-  whole.baseline_fallback_nodes += island.baseline_fallback_nodes;
   whole.budget_exhausted |= island.budget_exhausted;
   whole.seconds_needed += island.seconds_needed;
   whole.task_too_long |= island.task_too_long;

@@ -125,8 +125,6 @@ struct SearchResult {
   // time to look.
   int shapes_equal = 0;
   int shapes_left = 0;
-  int fallback_nodes = 0;  // that ran as reference code, because no kernel took them
-  int baseline_fallback_nodes = 0;
 
   double predicted_baseline_us = 0;  // by the simulator
   double predicted_us = 0;

@@ -321,8 +321,6 @@ class Optimizer {
     result_.seconds_needed += verified.seconds_needed;
     result_.task_too_long = verified.task_too_long;
     result_.equivalence = verified.optimized.equivalence;
-    result_.fallback_nodes = verified.optimized.fallback_nodes;
-    result_.baseline_fallback_nodes = verified.baseline.fallback_nodes;
     result_.speedup = verified.speedup;
     result_.candidates_measured = verified.candidates_measured;
     result_.refused.insert(result_.refused.end(), verified.refused.begin(), verified.refused.end());

@@ -11,6 +11,24 @@ namespace {
 Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 Json TimeOrNull(double time_ms) { return time_ms > 0 ? Json(time_ms) : Json(); }
 
+template <typename Texts>
+Json ListJson(const Texts& texts) {
+  Json json = Json::array();
+  for (const std::string& text : texts) json.push_back(text);
+  return json;
+}
+
+template <typename Measured>
+Json FallbacksJson(const Measured& measured) {
+  Json json = Json::array();
+  for (const v1::FallbackOperator& fallback : measured.fallback_operators()) {
+    json.push_back({{"op_type", fallback.op_type()},
+                    {"nodes", fallback.nodes()},
+                    {"names", ListJson(fallback.names())}});
+  }
+  return json;
+}
+
 // Baseline and optimized are two messages with the same fields.
 // Of a device that is only described, nothing was measured.
 template <typename Measured>
@@ -22,16 +40,10 @@ Json MeasuredJson(const Measured& measured, bool is_predicted) {
   json["samples"] = is_predicted ? Json() : Json(measured.samples());
   json["kernels"] = measured.kernels();
   json["fallback_nodes"] = measured.fallback_nodes();
+  json["fallback_operators"] = FallbacksJson(measured);
   json["offchip_bytes"] = measured.offchip_bytes();
   json["predicted_us"] = measured.predicted_us();
   json["load_ms"] = TimeOrNull(measured.load_ms());
-  return json;
-}
-
-template <typename Texts>
-Json ListJson(const Texts& texts) {
-  Json json = Json::array();
-  for (const std::string& text : texts) json.push_back(text);
   return json;
 }
 

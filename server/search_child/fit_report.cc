@@ -20,6 +20,13 @@ constexpr ReportPart kReportParts[] = {
          segment.clear_operators();
        }
      }},
+    {"the names of nodes that run as reference code",
+     [](v1::Report& report) {
+       for (auto* const fallbacks : {report.mutable_baseline()->mutable_fallback_operators(),
+                                     report.mutable_optimized()->mutable_fallback_operators()}) {
+         for (v1::FallbackOperator& fallback : *fallbacks) fallback.clear_names();
+       }
+     }},
     {"the shapes of plans",
      [](v1::Report& report) {
        for (v1::PlanReport& plan : *report.mutable_plans()) plan.clear_shapes();

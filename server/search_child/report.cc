@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/statistics.h"
 #include "optimizer/plan/step_work.h"
 #include "proto/wire/error.h"
+#include "server/search_child/fallback_operators.h"
 #include "server/search_child/host_segments.h"
+#include "server/search_child/planned_parts.h"
 #include "server/search_child/refusal_report.h"
 
 namespace plait {
@@ -82,28 +85,6 @@ Format FormatOf(const Kernel& kernel) {
   return kernel.output_formats.empty() ? Format::kPlain : kernel.output_formats.front();
 }
 
-// A graph and how it runs: the whole, or an island.
-struct PlannedPart {
-  const Graph& graph;
-  const Plan& plan;
-};
-
-std::vector<PlannedPart> PartsOf(const SearchResult& result) {
-  if (result.islands.empty()) return {{result.graph, result.plan}};
-  std::vector<PlannedPart> parts;
-  for (const PlannedIsland& island : result.islands) parts.push_back({island.graph, island.plan});
-  return parts;
-}
-
-std::vector<PlannedPart> BaselinePartsOf(const Graph& graph, const SearchResult& result) {
-  if (result.islands.empty()) return {{graph, result.baseline_plan}};
-  std::vector<PlannedPart> parts;
-  for (const PlannedIsland& island : result.islands) {
-    parts.push_back({island.original, island.baseline_plan});
-  }
-  return parts;
-}
-
 int64_t KernelsOf(absl::Span<const PlannedPart> parts) {
   int64_t kernels = 0;
   for (const PlannedPart& part : parts) kernels += static_cast<int64_t>(part.plan.steps.size());
@@ -134,6 +115,18 @@ void SetKernels(absl::Span<const PlannedPart> parts, v1::OptimizedReport* optimi
   }
   optimized->set_kernels(KernelsOf(parts));
   optimized->set_copies(copies);
+}
+
+// Baseline and optimized have the same fields in different messages.
+template <typename Planned>
+void SetFallbacks(const internal::Start& start, absl::Span<const PlannedPart> parts,
+                  Planned* planned) {
+  int64_t nodes = 0;
+  for (v1::FallbackOperator& fallback : FallbackOperators(start, parts)) {
+    nodes += fallback.nodes();
+    *planned->add_fallback_operators() = std::move(fallback);
+  }
+  planned->set_fallback_nodes(nodes);
 }
 
 // Names that a file may make as long and as many as it likes.
@@ -211,7 +204,7 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   const std::vector<PlannedPart> baseline_parts = BaselinePartsOf(facts.graph, result);
   report.mutable_baseline()->set_kernels(KernelsOf(baseline_parts));
   report.mutable_baseline()->set_offchip_bytes(OffchipBytesOf(baseline_parts));
-  report.mutable_baseline()->set_fallback_nodes(result.baseline_fallback_nodes);
+  SetFallbacks(start, baseline_parts, report.mutable_baseline());
   report.mutable_baseline()->set_predicted_us(result.predicted_baseline_us);
   report.mutable_baseline()->set_load_ms(result.baseline_load_ms);
   v1::OptimizedReport& optimized = *report.mutable_optimized();
@@ -219,7 +212,7 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   const std::vector<PlannedPart> parts = PartsOf(result);
   SetKernels(parts, &optimized);
   optimized.set_load_ms(result.load_ms);
-  optimized.set_fallback_nodes(result.fallback_nodes);
+  SetFallbacks(start, parts, &optimized);
   optimized.set_offchip_bytes(OffchipBytesOf(parts));
   optimized.set_precision(parts.empty() ? result.plan.precision : parts.front().plan.precision);
   optimized.set_portable(IsPortable(result.rules_applied));

@@ -51,6 +51,20 @@ TEST(ReportTableTest, SaysThatADescribedDeviceWasNotMeasured) {
   EXPECT_THAT(table, testing::Not(testing::HasSubstr("\nload ")));
 }
 
+TEST(ReportTableTest, NamesWhatRunsAsReferenceCode) {
+  v1::Report report = ExampleReport();
+  report.mutable_optimized()->set_fallback_nodes(3);
+  EXPECT_THAT(ReportTable(report, false),
+              testing::HasSubstr("fallback     3 nodes run as slow reference code\n"));
+  for (const char* const op_type : {"NonZero", "TopK"}) {
+    v1::FallbackOperator& fallback = *report.mutable_optimized()->add_fallback_operators();
+    fallback.set_op_type(op_type);
+    fallback.set_nodes(op_type[0] == 'N' ? 2 : 1);
+  }
+  EXPECT_THAT(ReportTable(report, false),
+              testing::HasSubstr("slow reference code: NonZero x 2, TopK x 1\n"));
+}
+
 TEST(ReportTableTest, SaysNothingOfAPlanThatTheReportDoesNotDescribe) {
   v1::Report report = ExampleReport();
   report.mutable_optimized()->clear_formats();

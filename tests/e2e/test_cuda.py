@@ -158,6 +158,37 @@ def test_what_lies_between_nodes_of_the_host_has_plans(cli, server, folder, name
         assert np.linalg.norm(output - wanted) <= REL_ERROR_MAX * np.linalg.norm(wanted)
 
 
+def sums_model():
+    """Two sums and a remainder, which the device has no kernels for, between kernels."""
+    constants = [numpy_helper.from_array(np.array(1, np.int64), "axis"),
+                 numpy_helper.from_array(np.array(2, np.float32), "two")]
+    nodes = [helper.make_node("Relu", ["x"], ["a"]),
+             helper.make_node("CumSum", ["a", "axis"], ["b"], name="sum"),
+             helper.make_node("Mod", ["b", "two"], ["c"], fmod=1),
+             helper.make_node("Tanh", ["c"], ["d"]),
+             helper.make_node("CumSum", ["d", "axis"], ["e"], name="sum_again"),
+             helper.make_node("Neg", ["e"], ["y"])]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 32])
+              for name in ("x", "y")]
+    graph = helper.make_graph(nodes, "sums", values[:1], values[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model.SerializeToString(deterministic=True)
+
+
+def test_nodes_that_the_host_computes_are_listed(cli, server, folder):
+    model, optimized = folder / "sums.onnx", folder / "out.onnx"
+    model.write_bytes(sums_model())
+    report = cli.run("optimize", model, "-o", optimized, "--device", "cuda:0", "--budget", "60s",
+                     *server, "--json").expect(0).json
+    schemas.check("optimize", report)
+    for side in ("baseline", "optimized"):
+        listed = {each["op_type"]: each for each in report[side]["fallback_operators"]}
+        assert listed["CumSum"]["names"] == ["sum", "sum_again"]
+        assert sum(each["nodes"] for each in listed.values()) == report[side]["fallback_nodes"]
+    assert_equals_reference(cli, folder, optimized, model)
+
+
 @pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
 @pytest.mark.parametrize("name", ["tiny_resnet", "tiny_mobilenet", "tiny_inception", "tiny_bert",
                                   "tiny_gpt", "tiny_densenet"])

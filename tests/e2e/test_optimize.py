@@ -240,6 +240,31 @@ def test_an_unknown_operator_is_kept_and_named(cli, folder, model_file):
     assert "plait.InferenceSession" in refused.last_error_line
 
 
+def test_nodes_that_run_as_reference_code_are_listed(cli, folder, model_file):
+    nodes = [onnx.helper.make_node("Mod", ["x", "two"], ["a"], name="remainder", fmod=1),
+             onnx.helper.make_node("Relu", ["a"], ["b"]),
+             onnx.helper.make_node("Mod", ["b", "two"], ["y"], name="again", fmod=1)]
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3, 4])
+              for name in ("x", "y")]
+    two = onnx.helper.make_tensor("two", onnx.TensorProto.FLOAT, [], [2.0])
+    graph = onnx.helper.make_graph(nodes, "remainders", values[:1], values[1:], [two])
+    model = model_file(onnx.helper.make_model(
+        graph, ir_version=8,
+        opset_imports=[onnx.helper.make_opsetid("", 17)]).SerializeToString())
+    output = folder / "out.onnx"
+    report = optimize(cli, model, output).expect(0).json
+    schemas.check("optimize", report)
+    for side in ("baseline", "optimized"):
+        assert report[side]["fallback_nodes"] == 2
+        assert report[side]["fallback_operators"] == [
+            {"op_type": "Mod", "nodes": 2, "names": ["remainder", "again"]}]
+    # What has loaded the plan counts as many.
+    (ran,) = cli.run("bench", output, "--rounds", "1", "--json").expect(0).json["models"]
+    assert ran["fallback_nodes"] == 2
+    assert "reference code: Mod x 2" in cli.run("optimize", model, "-o", output, "--budget",
+                                                "5s").expect(0).out
+
+
 def test_a_model_that_gives_nothing_but_nan_is_returned_as_it_is(cli, folder, model_file):
     # A logarithm of numbers of both signs, and a sum over each row of them.
     model = model_file(models.small_model(operator="Log"))

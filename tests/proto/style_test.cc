@@ -94,7 +94,7 @@ class ProtoStyleTest : public testing::Test {
 };
 
 TEST_F(ProtoStyleTest, FindsEveryPart) {
-  EXPECT_EQ(files_.size(), 18u);
+  EXPECT_EQ(files_.size(), 19u);
   EXPECT_GE(methods_.size(), 14u);
   EXPECT_GE(enums_.size(), 5u);
 }

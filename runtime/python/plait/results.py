@@ -47,11 +47,22 @@ class DeviceReport:
 
 
 @dataclasses.dataclass(frozen=True)
+class FallbackOperator:
+    """Nodes of one operator that reference code computes, because the device has no kernel for
+    them: how many, and the names of the first 16."""
+
+    op_type: str
+    nodes: int
+    names: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class BaselineReport:
     """The original, one kernel for each operator; times of one run in microseconds.
 
     Of a device that is only described (`DeviceReport.predicted`) nothing is measured: all but
-    `predicted_us` are None."""
+    `predicted_us` are None. `fallback_operators` has those that `fallback_nodes` counts, and is None
+    in a report of an older plait."""
 
     latency_us_median: Optional[float]
     latency_us_p10: Optional[float]
@@ -59,6 +70,7 @@ class BaselineReport:
     samples: Optional[int]
     kernels: int
     fallback_nodes: int
+    fallback_operators: Optional[tuple[FallbackOperator, ...]]
     offchip_bytes: int
     predicted_us: float
     load_ms: Optional[float]
@@ -352,13 +364,17 @@ class Capabilities:
 
 
 def read(kind: type[_T], data: Mapping[str, Any]) -> _T:
-    """A class of this file from JSON. Raises KeyError where a field is missing."""
+    """A class of this file from JSON. What may be None is so where it is missing; raises KeyError
+    where another field is."""
     hints = typing.get_type_hints(kind)
     values = {}
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
-        has_default = field.default is not dataclasses.MISSING
-        if field.name in data or not has_default:
-            values[field.name] = _value(hints[field.name], data[field.name])
+        hint = hints[field.name]
+        if field.name not in data and field.default is not dataclasses.MISSING:
+            continue
+        is_optional = type(None) in typing.get_args(hint)
+        value = data.get(field.name) if is_optional else data[field.name]
+        values[field.name] = _value(hint, value)
     return kind(**values)
 
 

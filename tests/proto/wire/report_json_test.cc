@@ -15,10 +15,11 @@ TEST(ReportJsonTest, WritesTheDocumentedFieldsInOrder) {
       R"("device":{"id":"cpu","name":"Processor","fingerprint":"cpu-1","predicted":false},)"
       R"("schema_version":1,"engine_version":"plait-1","warnings":["look"],)"
       R"("baseline":{"latency_us_median":100.1,"latency_us_p10":99.0,"latency_us_p95":110.0,)"
-      R"("samples":40,"kernels":12,"fallback_nodes":0,"offchip_bytes":0,"predicted_us":98.0,)"
-      R"("load_ms":4.5},)"
+      R"("samples":40,"kernels":12,"fallback_nodes":0,"fallback_operators":[],)"
+      R"("offchip_bytes":0,"predicted_us":98.0,"load_ms":4.5},)"
       R"("optimized":{"latency_us_median":50.0,"latency_us_p10":49.0,"latency_us_p95":55.0,)"
-      R"("samples":40,"kernels":6,"fallback_nodes":0,"offchip_bytes":1024,"predicted_us":0.0,)"
+      R"("samples":40,"kernels":6,"fallback_nodes":0,"fallback_operators":[],)"
+      R"("offchip_bytes":1024,"predicted_us":0.0,)"
       R"("load_ms":6.0,"precision":"strict","origin":"searched","schedule":"plait",)"
       R"("portable":true,"body":"original",)"
       R"("formats":{"channels_last":0.75,"plain":0.25},"copies":1},)"
@@ -80,6 +81,18 @@ TEST(ReportJsonTest, SaysNothingOfWhatAnOlderReportDidNotTell) {
   EXPECT_TRUE(json["optimized"]["schedule"].is_null());
   EXPECT_TRUE(json["optimized"]["copies"].is_null());
   EXPECT_TRUE(json["baseline"]["load_ms"].is_null());
+}
+
+TEST(ReportJsonTest, ListsNodesThatRunAsReferenceCode) {
+  v1::Report report = ExampleReport();
+  report.mutable_baseline()->set_fallback_nodes(2);
+  v1::FallbackOperator& fallback = *report.mutable_baseline()->add_fallback_operators();
+  fallback.set_op_type("TopK");
+  fallback.set_nodes(2);
+  fallback.add_names("best");
+  fallback.add_names("TopK of 'y'");
+  EXPECT_EQ(JsonLine(ReportJson(report, false)["baseline"]["fallback_operators"]),
+            "[{\"op_type\":\"TopK\",\"nodes\":2,\"names\":[\"best\",\"TopK of 'y'\"]}]\n");
 }
 
 TEST(ReportJsonTest, NoPredictionIsALatencyInAnOlderReportEither) {

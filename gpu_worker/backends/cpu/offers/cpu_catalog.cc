@@ -138,6 +138,11 @@ bool CpuCatalog::WritesParts(const Kernel& kernel) const {
   return family != nullptr && family->writes_parts;
 }
 
+bool CpuCatalog::IsFallback(const Kernel& kernel) const {
+  const FamilyOffer* const family = FindFamily(kernel.family);
+  return family != nullptr && family->last_resort;
+}
+
 double CpuCatalog::ExpectedShare(const Kernel& kernel) const {
   const FamilyOffer* const family = FindFamily(kernel.family);
   if (family == nullptr || family->expected_share == nullptr) {

@@ -21,6 +21,7 @@ class CpuCatalog : public KernelCatalog {
   bool HasPrecision(absl::string_view precision) const override;
   bool ReadsParts(const Kernel& kernel) const override;
   bool WritesParts(const Kernel& kernel) const override;
+  bool IsFallback(const Kernel& kernel) const override;
   double ExpectedShare(const Kernel& kernel) const override;
   absl::string_view Version(absl::string_view family) const override;
 

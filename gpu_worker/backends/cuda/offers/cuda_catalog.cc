@@ -174,6 +174,8 @@ bool CudaCatalog::ReadsParts(const Kernel& kernel) const { return TakesParts(ker
 
 bool CudaCatalog::WritesParts(const Kernel& kernel) const { return ReadsParts(kernel); }
 
+bool CudaCatalog::IsFallback(const Kernel& kernel) const { return kernel.family == kHostFamily; }
+
 std::string CudaCatalog::GeneratedName(const Graph& graph, const Kernel& kernel) const {
   absl::string_view named = ImplementationOfForm(kernel.variant);
   if (absl::ConsumePrefix(&named, "generated/")) return std::string(named);

@@ -36,6 +36,7 @@ class CudaCatalog : public KernelCatalog {
   bool LeavesRoom(const plait::Kernel& kernel, int threads) const override;
   bool ReadsParts(const plait::Kernel& kernel) const override;
   bool WritesParts(const plait::Kernel& kernel) const override;
+  bool IsFallback(const plait::Kernel& kernel) const override;
   std::string GeneratedName(const plait::Graph& graph, const plait::Kernel& kernel) const override;
   // Values between kernels stay in the second cache.
   double CopyInPlanRatio() const override { return 1; }

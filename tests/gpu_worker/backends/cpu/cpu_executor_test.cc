@@ -213,10 +213,14 @@ TEST_F(CpuExecutorTest, CountsNodesThatRunAsReferenceCode) {
   %z = Neg(%y)
   output %z
 })");
+  const Plan plan = PlanOf(graph, {});
   const absl::StatusOr<std::unique_ptr<Executable>> executable =
-      executor_->Load(graph, PlanOf(graph, {}), NoWeights());
+      executor_->Load(graph, plan, NoWeights());
   ASSERT_TRUE(executable.ok()) << executable.status();
   EXPECT_EQ((*executable)->fallback_nodes(), 1);
+  // As a report has them, which knows the plan alone.
+  EXPECT_TRUE(catalog_->IsFallback(plan.steps[0].kernel));
+  EXPECT_FALSE(catalog_->IsFallback(plan.steps[1].kernel));
   ExpectEqualsReference(graph, executable->get(), 2);
 }
 

@@ -170,9 +170,11 @@ TEST_F(CudaExecutorTest, RunsNodesOnTheHostBetweenGraphs) {
   %m = BitwiseNot(%n)
   output %z, %m
 })");
-  const auto executable = Load(graph, PlanOf(graph, OnStreams(2)));
+  const Plan plan = PlanOf(graph, OnStreams(2));
+  const auto executable = Load(graph, plan);
   ExpectEqualsReference(graph, executable.get());
   EXPECT_EQ(executable->fallback_nodes(), 2);
+  EXPECT_EQ(FallbacksOf(plan), 2);
   EXPECT_EQ(static_cast<const CudaExecutable&>(*executable).graph_count(), 2u);
 }
 

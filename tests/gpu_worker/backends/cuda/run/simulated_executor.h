@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -48,6 +49,13 @@ class SimulatedExecutorTest : public testing::Test {
     absl::StatusOr<plait::Graph> graph = ParseTypedGraph(text);
     EXPECT_TRUE(graph.ok()) << graph.status();
     return graph.ok() ? *std::move(graph) : plait::Graph();
+  }
+
+  // The steps of which a report says that they run on the host.
+  int FallbacksOf(const Plan& plan) const {
+    return static_cast<int>(
+        std::count_if(plan.steps.begin(), plan.steps.end(),
+                      [this](const Step& step) { return catalog_.IsFallback(step.kernel); }));
   }
 
   Plan PlanOf(const plait::Graph& graph, const SimplePlanOptions& options = {}) const {
