@@ -42,13 +42,23 @@ void AppendLatency(absl::string_view label, const Measured& measured, std::strin
                         measured.latency_us_p95(), measured.kernels());
 }
 
+template <typename Measured>
+void AppendPrediction(absl::string_view label, const Measured& measured, std::string* text) {
+  absl::StrAppendFormat(text, "%-12s %13.1f %9d", label, measured.predicted_us(),
+                        measured.kernels());
+  if (measured.has_predicted_us_low()) {
+    absl::StrAppendFormat(text, "  [%.1f, %.1f]", measured.predicted_us_low(),
+                          measured.predicted_us_high());
+  }
+  absl::StrAppend(text, "\n");
+}
+
 // Nothing was measured of a device that is only described.
 void AppendPredictions(const v1::Report& report, std::string* text) {
-  absl::StrAppendFormat(text, "%-12s %12s %9s\n", "predicted, us", "one run", "kernels");
-  absl::StrAppendFormat(text, "%-12s %13.1f %9d\n", "  baseline", report.baseline().predicted_us(),
-                        report.baseline().kernels());
-  absl::StrAppendFormat(text, "%-12s %13.1f %9d\n", "  optimized",
-                        report.optimized().predicted_us(), report.optimized().kernels());
+  absl::StrAppendFormat(text, "%-12s %12s %9s  with other constants\n", "predicted, us", "one run",
+                        "kernels");
+  AppendPrediction("  baseline", report.baseline(), text);
+  AppendPrediction("  optimized", report.optimized(), text);
   absl::StrAppendFormat(text, "speedup      %.3f [%.3f, %.3f], predicted\n", report.speedup(),
                         report.speedup_low(), report.speedup_high());
 }

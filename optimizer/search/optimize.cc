@@ -66,6 +66,9 @@ void AddIsland(SearchResult& whole, const Graph& original, const SearchResult& i
   AddRounds(whole.optimized_latency_us, island.optimized_latency_us);
   whole.predicted_baseline_us += island.predicted_baseline_us;
   whole.predicted_us += island.predicted_us;
+  // Equally many, of the same constants each.
+  AddRounds(whole.baseline_draws_us, island.baseline_draws_us);
+  AddRounds(whole.optimized_draws_us, island.optimized_draws_us);
   whole.baseline_load_ms += island.baseline_load_ms;
   whole.load_ms += island.load_ms;
   whole.candidates += island.candidates;

@@ -128,6 +128,10 @@ struct SearchResult {
 
   double predicted_baseline_us = 0;  // by the simulator
   double predicted_us = 0;
+  // The same in each draw of the constants of a device that is only described; see
+  // VerificationOptions::predicted_draws_us.
+  std::vector<double> baseline_draws_us;
+  std::vector<double> optimized_draws_us;
   int64_t candidates = 0;  // graphs priced
   int regions = 0;         // see RegionSearchResult
   int regions_solved = 0;

@@ -321,6 +321,8 @@ class Optimizer {
     result_.seconds_needed += verified.seconds_needed;
     result_.task_too_long = verified.task_too_long;
     result_.equivalence = verified.optimized.equivalence;
+    result_.baseline_draws_us = std::move(verified.baseline_draws_us);
+    result_.optimized_draws_us = std::move(verified.optimized_draws_us);
     result_.speedup = verified.speedup;
     result_.candidates_measured = verified.candidates_measured;
     result_.refused.insert(result_.refused.end(), verified.refused.begin(), verified.refused.end());

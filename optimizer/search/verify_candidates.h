@@ -62,8 +62,11 @@ struct VerificationResult {
   Speedup speedup;                 // of the winner over the baseline; all 1 when that stays
   CandidateMeasurement baseline;   // of the deciding batch
   CandidateMeasurement optimized;  // the winner's, of the same batch
-  LoadEffect load_effect;          // that the loads of the deciding batch showed; or of no loads
-  int candidates_measured = 0;     // beside the baseline
+  // Of the two, where the device is only described: VerificationOptions::predicted_draws_us.
+  std::vector<double> baseline_draws_us;
+  std::vector<double> optimized_draws_us;
+  LoadEffect load_effect;       // that the loads of the deciding batch showed; or of no loads
+  int candidates_measured = 0;  // beside the baseline
   // Of all candidates that gave times, in their order.
   std::vector<PlanTimes> plan_times;
   // Candidates that ran and were refused. Where the baseline stays, all that ran.

@@ -1,7 +1,6 @@
 #include "optimizer/search/verify_predicted.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 #include <vector>
 
@@ -28,43 +27,32 @@ std::string ComputationOf(const PlanCandidate& candidate) {
 // The share of draws that may lie outside of either bound.
 constexpr double kTailShare = 0.025;
 
-// Of times of the baseline and of a candidate, by draw.
-Speedup SpeedupOf(double median, absl::Span<const double> before_us,
-                  absl::Span<const double> after_us) {
-  if (before_us.empty())
-    return {.median = median, .certain = median, .low = median, .high = median};
+// Times of plans by draw; none of a device without draws.
+std::vector<double> DrawsOf(const PlanCandidate& candidate, const VerificationOptions& options) {
+  if (options.predicted_draws_us == nullptr) return {};
+  return options.predicted_draws_us(candidate);
+}
+
+// By what two plans take, and by what they take in the same draws.
+Speedup SpeedupOf(double before_us, double after_us, absl::Span<const double> before_draws_us,
+                  absl::Span<const double> after_draws_us) {
   std::vector<double> ratios;
-  for (size_t draw = 0; draw < before_us.size(); ++draw) {
-    ratios.push_back(before_us[draw] / std::max(after_us[draw], kPredictedUsMin));
+  for (size_t draw = 0; draw < before_draws_us.size(); ++draw) {
+    ratios.push_back(before_draws_us[draw] / std::max(after_draws_us[draw], kPredictedUsMin));
   }
-  std::sort(ratios.begin(), ratios.end());
-  const auto outside = static_cast<size_t>(kTailShare * static_cast<double>(ratios.size()));
-  const double low = std::min(median, ratios[outside]);
-  const double high = std::max(median, ratios[ratios.size() - 1 - outside]);
+  const double median = before_us / std::max(after_us, kPredictedUsMin);
+  const auto [low, high] = BoundsOfDraws(median, std::move(ratios));
   return {.median = median, .certain = low, .low = low, .high = high};
 }
 
-// Speed-ups over the baseline.
-class PredictedSpeedups {
- public:
-  PredictedSpeedups(const PlanCandidate& baseline, const VerificationOptions& options)
-      : baseline_us_(baseline.predicted_us), draws_us_(options.predicted_draws_us) {
-    if (draws_us_ != nullptr) baseline_draws_us_ = draws_us_(baseline);
-  }
-
-  Speedup Of(const PlanCandidate& candidate) const {
-    const double ratio = baseline_us_ / std::max(candidate.predicted_us, kPredictedUsMin);
-    return SpeedupOf(ratio, baseline_draws_us_,
-                     draws_us_ != nullptr ? draws_us_(candidate) : std::vector<double>());
-  }
-
- private:
-  const double baseline_us_;
-  const std::function<std::vector<double>(const PlanCandidate&)>& draws_us_;
-  std::vector<double> baseline_draws_us_;
-};
-
 }  // namespace
+
+DrawBounds BoundsOfDraws(double nominal, std::vector<double> draws) {
+  if (draws.empty()) return {nominal, nominal};
+  std::sort(draws.begin(), draws.end());
+  const auto outside = static_cast<size_t>(kTailShare * static_cast<double>(draws.size()));
+  return {std::min(nominal, draws[outside]), std::max(nominal, draws[draws.size() - 1 - outside])};
+}
 
 absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidate> candidates,
                                                    const VerificationOptions& options,
@@ -79,10 +67,12 @@ absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidat
     return candidates[a].predicted_us < candidates[b].predicted_us;
   });
   absl::flat_hash_map<std::string, CandidateMeasurement> compared;  // by what they compute
-  const PredictedSpeedups speedups(baseline, options);
+  result.baseline_draws_us = DrawsOf(baseline, options);
   for (const int index : order) {
     const PlanCandidate& candidate = candidates[index];
-    const Speedup speedup = speedups.Of(candidate);
+    std::vector<double> draws_us = DrawsOf(candidate, options);
+    const Speedup speedup = SpeedupOf(baseline.predicted_us, candidate.predicted_us,
+                                      result.baseline_draws_us, draws_us);
     if (speedup.certain <= 1) {
       result.refused.push_back(UncertainRefusalOf(baseline, candidate, speedup));
       continue;
@@ -100,6 +90,7 @@ absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidat
     if (ran && IsAccepted(known->second.equivalence, options.accept_inconclusive)) {
       result.winner = index;
       result.optimized = known->second;
+      result.optimized_draws_us = std::move(draws_us);
       result.speedup = speedup;
       return result;
     }
@@ -113,6 +104,7 @@ absl::StatusOr<VerificationResult> VerifyPredicted(absl::Span<const PlanCandidat
     result.baseline = std::move(measured[0]);
   }
   result.optimized = result.baseline;
+  result.optimized_draws_us = result.baseline_draws_us;
   return result;
 }
 

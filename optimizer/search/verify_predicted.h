@@ -1,8 +1,21 @@
 #pragma once
 
+#include <vector>
+
 #include "optimizer/search/verify_candidates.h"
 
 namespace plait {
+
+// Where something lies in the middle 95 % of draws of a device's constants.
+struct DrawBounds {
+  double low = 0;
+  double high = 0;
+  friend bool operator==(const DrawBounds&, const DrawBounds&) = default;
+};
+
+// By what it is in each draw; `nominal`, which is without any, never lies outside. Without draws it
+// is both bounds.
+DrawBounds BoundsOfDraws(double nominal, std::vector<double> draws);
 
 // Finds the best candidate for a device that is only described, by predicted times: the one of the
 // shortest whose outputs are proven equal to the baseline's, if it is predicted to be shorter than

@@ -43,6 +43,10 @@ Json MeasuredJson(const Measured& measured, bool is_predicted) {
   json["fallback_operators"] = FallbacksJson(measured);
   json["offchip_bytes"] = measured.offchip_bytes();
   json["predicted_us"] = measured.predicted_us();
+  json["predicted_us_low"] =
+      NumberOrNull(!measured.has_predicted_us_low(), measured.predicted_us_low());
+  json["predicted_us_high"] =
+      NumberOrNull(!measured.has_predicted_us_high(), measured.predicted_us_high());
   json["load_ms"] = TimeOrNull(measured.load_ms());
   return json;
 }

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/statistics.h"
 #include "optimizer/plan/step_work.h"
+#include "optimizer/search/verify_predicted.h"
 #include "proto/wire/error.h"
 #include "server/search_child/fallback_operators.h"
 #include "server/search_child/host_segments.h"
@@ -117,7 +118,15 @@ void SetKernels(absl::Span<const PlannedPart> parts, v1::OptimizedReport* optimi
   optimized->set_copies(copies);
 }
 
-// Baseline and optimized have the same fields in different messages.
+template <typename Planned>
+void SetPrediction(double predicted_us, const std::vector<double>& draws_us, Planned* planned) {
+  planned->set_predicted_us(predicted_us);
+  if (draws_us.empty()) return;
+  const DrawBounds bounds = BoundsOfDraws(predicted_us, draws_us);
+  planned->set_predicted_us_low(bounds.low);
+  planned->set_predicted_us_high(bounds.high);
+}
+
 template <typename Planned>
 void SetFallbacks(const internal::Start& start, absl::Span<const PlannedPart> parts,
                   Planned* planned) {
@@ -205,7 +214,7 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   report.mutable_baseline()->set_kernels(KernelsOf(baseline_parts));
   report.mutable_baseline()->set_offchip_bytes(OffchipBytesOf(baseline_parts));
   SetFallbacks(start, baseline_parts, report.mutable_baseline());
-  report.mutable_baseline()->set_predicted_us(result.predicted_baseline_us);
+  SetPrediction(result.predicted_baseline_us, result.baseline_draws_us, report.mutable_baseline());
   report.mutable_baseline()->set_load_ms(result.baseline_load_ms);
   v1::OptimizedReport& optimized = *report.mutable_optimized();
   SetTimes(result.optimized_latency_us, &optimized);
@@ -217,7 +226,7 @@ v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
   optimized.set_precision(parts.empty() ? result.plan.precision : parts.front().plan.precision);
   optimized.set_portable(IsPortable(result.rules_applied));
   optimized.set_body(std::string(facts.body));
-  optimized.set_predicted_us(result.predicted_us);
+  SetPrediction(result.predicted_us, result.optimized_draws_us, &optimized);
   optimized.set_origin(result.origin);
   optimized.set_schedule(result.schedule);
 

@@ -38,14 +38,16 @@ TEST(ReportTableTest, SaysThatADescribedDeviceWasNotMeasured) {
   v1::Report report = ExampleReport();
   report.mutable_device()->set_id("model:h200");
   report.mutable_device()->set_predicted(true);
+  report.mutable_baseline()->set_predicted_us_low(80);
+  report.mutable_baseline()->set_predicted_us_high(120.5);
   report.mutable_optimized()->set_predicted_us(49);
   report.clear_runtimes();
   report.mutable_optimized()->clear_load_ms();
   const std::string table = ReportTable(report, false);
   EXPECT_EQ(table.substr(0, table.find("formats")),
             "model        12 nodes on model:h200 (Processor), predicted, not measured\n"
-            "predicted, us      one run   kernels\n"
-            "  baseline            98.0        12\n"
+            "predicted, us      one run   kernels  with other constants\n"
+            "  baseline            98.0        12  [80.0, 120.5]\n"
             "  optimized           49.0         6\n"
             "speedup      2.002 [1.900, 2.100], predicted\n");
   EXPECT_THAT(table, testing::Not(testing::HasSubstr("\nload ")));

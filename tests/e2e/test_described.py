@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 
 import onnx
 import pytest
@@ -27,7 +28,10 @@ def test_a_result_for_a_gpu_that_is_not_there(cli, server, folder, model_file):
     assert report["device"] == {"id": "model:h200", "name": "NVIDIA H200",
                                 "fingerprint": "model;_h200", "predicted": True}
     for side in ("baseline", "optimized"):
-        assert report[side]["predicted_us"] > 0
+        predicted_us = report[side]["predicted_us"]
+        low, high = report[side]["predicted_us_low"], report[side]["predicted_us_high"]
+        # The constants are drawn within 30 %.
+        assert predicted_us / 1.31 < low < predicted_us < high < predicted_us * 1.31
         for name in ("latency_us_median", "latency_us_p10", "latency_us_p95", "samples", "load_ms"):
             assert report[side][name] is None
     ratio = report["baseline"]["predicted_us"] / report["optimized"]["predicted_us"]
@@ -70,6 +74,8 @@ def test_people_are_told(cli, server, folder, model_file):
     finished = optimize(cli, server, folder, model_file("tiny_resnet")).expect(0)
     assert "on model:h200 (NVIDIA H200), predicted, not measured" in finished.out
     assert "latency" not in finished.out
+    baseline = next(line for line in finished.out.splitlines() if "baseline" in line)
+    assert re.fullmatch(r"  baseline +\d+\.\d +\d+  \[\d+\.\d, \d+\.\d\]", baseline)
     listed = cli.run("devices", *server).expect(0).out
     assert "model:h200" in listed and "predicted" in listed
     devices = cli.run("devices", *server, "--json").expect(0).json["devices"]

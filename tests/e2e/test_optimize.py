@@ -256,6 +256,7 @@ def test_nodes_that_run_as_reference_code_are_listed(cli, folder, model_file):
     schemas.check("optimize", report)
     for side in ("baseline", "optimized"):
         assert report[side]["fallback_nodes"] == 2
+        assert report[side]["predicted_us_low"] is report[side]["predicted_us_high"] is None
         assert report[side]["fallback_operators"] == [
             {"op_type": "Mod", "nodes": 2, "names": ["remainder", "again"]}]
     # What has loaded the plan counts as many.

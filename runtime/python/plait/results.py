@@ -60,9 +60,9 @@ class FallbackOperator:
 class BaselineReport:
     """The original, one kernel for each operator; times of one run in microseconds.
 
-    Of a device that is only described (`DeviceReport.predicted`) nothing is measured: all but
-    `predicted_us` are None. `fallback_operators` has those that `fallback_nodes` counts, and is None
-    in a report of an older plait."""
+    Of a device that is only described (`DeviceReport.predicted`) nothing is measured: all but the
+    prediction and its bounds, which other devices have not, are None. `fallback_operators` lists
+    what `fallback_nodes` counts, and is None in a report of an older plait."""
 
     latency_us_median: Optional[float]
     latency_us_p10: Optional[float]
@@ -73,6 +73,8 @@ class BaselineReport:
     fallback_operators: Optional[tuple[FallbackOperator, ...]]
     offchip_bytes: int
     predicted_us: float
+    predicted_us_low: Optional[float]
+    predicted_us_high: Optional[float]
     load_ms: Optional[float]
 
 
@@ -364,17 +366,15 @@ class Capabilities:
 
 
 def read(kind: type[_T], data: Mapping[str, Any]) -> _T:
-    """A class of this file from JSON. What may be None is so where it is missing; raises KeyError
-    where another field is."""
+    """A class of this file from JSON. What is missing is None where it may be, else a KeyError."""
     hints = typing.get_type_hints(kind)
     values = {}
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
         hint = hints[field.name]
         if field.name not in data and field.default is not dataclasses.MISSING:
             continue
-        is_optional = type(None) in typing.get_args(hint)
-        value = data.get(field.name) if is_optional else data[field.name]
-        values[field.name] = _value(hint, value)
+        may_miss = type(None) in typing.get_args(hint)
+        values[field.name] = _value(hint, data.get(field.name) if may_miss else data[field.name])
     return kind(**values)
 
 

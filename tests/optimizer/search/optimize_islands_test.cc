@@ -85,6 +85,9 @@ TEST(OptimizeTest, EachIslandHasAPlanAndTheNamesOfTheWhole) {
 TEST(OptimizeTest, PredictionsOfIslandsAddUp) {
   Job job;
   job.is_predicted = true;
+  job.options.verification.predicted_draws_us = [](const PlanCandidate& candidate) {
+    return std::vector<double>{candidate.predicted_us / 2, candidate.predicted_us * 2};
+  };
   const absl::StatusOr<SearchResult> result = job.Run(CellsAroundAnOpaqueNode());
   ASSERT_TRUE(result.ok()) << result.status();
   ASSERT_EQ(result->islands.size(), 2u);
@@ -93,6 +96,10 @@ TEST(OptimizeTest, PredictionsOfIslandsAddUp) {
   EXPECT_GT(result->predicted_us, 0);
   EXPECT_NEAR(result->speedup.median, result->predicted_baseline_us / result->predicted_us, 1e-9);
   EXPECT_EQ(result->candidates_measured, 0);
+  ASSERT_EQ(result->baseline_draws_us.size(), 2u);
+  EXPECT_NEAR(result->baseline_draws_us[0], result->predicted_baseline_us / 2, 1e-9);
+  ASSERT_EQ(result->optimized_draws_us.size(), 2u);
+  EXPECT_NEAR(result->optimized_draws_us[1], result->predicted_us * 2, 1e-9);
   for (const PlannedIsland& island : result->islands) EXPECT_TRUE(island.plan.predicted);
 }
 

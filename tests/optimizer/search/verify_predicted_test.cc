@@ -97,10 +97,32 @@ TEST_F(VerifyPredictedTest, AFindingSurvivesOtherConstants) {
   EXPECT_DOUBLE_EQ(result.speedup.low, 100 / (60 * 1.047));
   EXPECT_DOUBLE_EQ(result.speedup.high, 100 / (60 * 0.952));
   EXPECT_EQ(result.speedup.certain, result.speedup.low);
+  EXPECT_EQ(result.baseline_draws_us, draws_us(candidates_[0]));
+  EXPECT_EQ(result.optimized_draws_us, draws_us(candidates_[4]));
   ASSERT_EQ(result.refused.size(), 1u);
   EXPECT_EQ(result.refused[0].reason, RefusalReason::kNotFaster);
   EXPECT_EQ(result.refused[0].predicted_speedup, 2);
   EXPECT_DOUBLE_EQ(result.refused[0].speedup_certain, 100.0 / 101);
+}
+
+// Of a hundred draws two lie outside on either side.
+TEST_F(VerifyPredictedTest, BoundsHoldTheMiddleOfTheDraws) {
+  std::vector<double> draws;
+  for (int draw = 100; draw > 0; --draw) draws.push_back(draw);
+  EXPECT_EQ(BoundsOfDraws(50, draws), (DrawBounds{3, 98}));
+  EXPECT_EQ(BoundsOfDraws(2, draws), (DrawBounds{2, 98}));
+  EXPECT_EQ(BoundsOfDraws(99, draws), (DrawBounds{3, 99}));
+  EXPECT_EQ(BoundsOfDraws(50, {}), (DrawBounds{50, 50}));
+}
+
+TEST_F(VerifyPredictedTest, TheOriginalHasItsOwnDraws) {
+  candidates_.resize(2);
+  const auto draws_us = [](const PlanCandidate& candidate) {
+    return std::vector<double>(3, candidate.predicted_us);
+  };
+  const VerificationResult result = Verify({.predicted_draws_us = draws_us});
+  EXPECT_EQ(result.winner, 0);
+  EXPECT_THAT(result.optimized_draws_us, ElementsAre(100, 100, 100));
 }
 
 TEST_F(VerifyPredictedTest, WhatIsWrongIsRefusedWithAllPlansOfItsGraph) {

@@ -16,10 +16,12 @@ TEST(ReportJsonTest, WritesTheDocumentedFieldsInOrder) {
       R"("schema_version":1,"engine_version":"plait-1","warnings":["look"],)"
       R"("baseline":{"latency_us_median":100.1,"latency_us_p10":99.0,"latency_us_p95":110.0,)"
       R"("samples":40,"kernels":12,"fallback_nodes":0,"fallback_operators":[],)"
-      R"("offchip_bytes":0,"predicted_us":98.0,"load_ms":4.5},)"
+      R"("offchip_bytes":0,"predicted_us":98.0,"predicted_us_low":null,)"
+      R"("predicted_us_high":null,"load_ms":4.5},)"
       R"("optimized":{"latency_us_median":50.0,"latency_us_p10":49.0,"latency_us_p95":55.0,)"
       R"("samples":40,"kernels":6,"fallback_nodes":0,"fallback_operators":[],)"
       R"("offchip_bytes":1024,"predicted_us":0.0,)"
+      R"("predicted_us_low":null,"predicted_us_high":null,)"
       R"("load_ms":6.0,"precision":"strict","origin":"searched","schedule":"plait",)"
       R"("portable":true,"body":"original",)"
       R"("formats":{"channels_last":0.75,"plain":0.25},"copies":1},)"
@@ -105,6 +107,15 @@ TEST(ReportJsonTest, NoPredictionIsALatencyInAnOlderReportEither) {
   EXPECT_TRUE(json["plans"][0]["predicted_us"].is_null());
   EXPECT_TRUE(json["plans"][1]["latency_us_median"].is_null());
   EXPECT_EQ(json["plans"][1]["predicted_us"], 30);
+}
+
+TEST(ReportJsonTest, TellsWherePredictionsLie) {
+  v1::Report report = ExampleReport();
+  report.mutable_optimized()->set_predicted_us_low(40);
+  report.mutable_optimized()->set_predicted_us_high(60);
+  const Json json = ReportJson(report, false);
+  EXPECT_EQ(json["optimized"]["predicted_us_low"], 40);
+  EXPECT_EQ(json["optimized"]["predicted_us_high"], 60);
 }
 
 TEST(ReportJsonTest, KeepsEveryBitOfANumber) {

@@ -206,6 +206,22 @@ TEST(ReportTest, TellsWhatWasTriedInVain) {
   EXPECT_EQ(report.refused(1).reason(), v1::REFUSAL_REASON_FAILED);
 }
 
+TEST(ReportTest, TellsWherePredictionsLieWithOtherConstants) {
+  SearchResult result;
+  result.predicted_baseline_us = 100;
+  result.predicted_us = 50;
+  EXPECT_FALSE(ReportOf(result).baseline().has_predicted_us_low());
+  EXPECT_FALSE(ReportOf(result).optimized().has_predicted_us_high());
+  result.baseline_draws_us = {130, 80};
+  result.optimized_draws_us = {45, 60};
+  const v1::Report report = ReportOf(result);
+  EXPECT_EQ(report.baseline().predicted_us_low(), 80);
+  EXPECT_EQ(report.baseline().predicted_us_high(), 130);
+  EXPECT_EQ(report.optimized().predicted_us(), 50);
+  EXPECT_EQ(report.optimized().predicted_us_low(), 45);
+  EXPECT_EQ(report.optimized().predicted_us_high(), 60);
+}
+
 TEST(ReportTest, TellsWhatWasPredictedOfEachPlanThatRan) {
   SearchResult result;
   result.plan_times = {{.candidate = 3,
