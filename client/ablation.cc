@@ -77,9 +77,12 @@ std::string AblationTable(absl::Span<const AblationRow> rows) {
                                           report.speedup_low(), report.speedup_high());
     if (report.device().predicted()) speedup = absl::StrFormat("%.3f, predicted", report.speedup());
     if (is_kept) speedup = "1, the original";
-    absl::StrAppendFormat(&text, "%-11s %-11s %-12s %-22s %9.3f %12.3f %9.2f %10d %8d\n",
-                          row.search, row.schedule, SystemOf(row.search, row.schedule), speedup,
-                          Milliseconds(report.optimized().latency_us_median()),
+    const std::string measured_ms =
+        report.device().predicted()
+            ? "-"
+            : absl::StrFormat("%.3f", Milliseconds(report.optimized().latency_us_median()));
+    absl::StrAppendFormat(&text, "%-11s %-11s %-12s %-22s %9s %12.3f %9.2f %10d %8d\n", row.search,
+                          row.schedule, SystemOf(row.search, row.schedule), speedup, measured_ms,
                           Milliseconds(report.optimized().predicted_us()),
                           report.search().seconds(), report.search().candidates(),
                           RewritesOf(report.search()));

@@ -46,6 +46,11 @@ std::string PlanText(const v1::Refusal& refusal) {
       return absl::StrFormat("ran at %.3fx in %.1f us, slower than another one that lost",
                              refusal.speedup(), refusal.latency_us_median());
     default:
+      // Nothing runs on a device that is only described.
+      if (refusal.latency_us_median() == 0) {
+        return absl::StrFormat("is at %.3fx with other constants of the device",
+                               refusal.speedup_certain());
+      }
       return absl::StrFormat("ran at %.3fx in %.1f us, of which %.3fx is certain",
                              refusal.speedup(), refusal.latency_us_median(),
                              refusal.speedup_certain());

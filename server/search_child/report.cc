@@ -272,7 +272,7 @@ v1::Plan MakePlanMessage(const SearchResult& result) {
   summary.set_arena_bytes(arena_bytes);
   summary.set_constant_bytes(constant_bytes);
   summary.set_schedule_policy(result.schedule);
-  summary.set_latency_us_predicted(result.predicted_us);
+  if (!first.predicted) summary.set_latency_us_predicted(result.predicted_us);
   return message;
 }
 

@@ -33,8 +33,9 @@ struct SearchFacts {
 v1::Report MakeReport(const internal::Start& start, const SearchFacts& facts,
                       const SearchResult& result);
 
-// The found plan with what a listing shows of it; the latency is the simulator's, of one run. With
-// islands it has the texts of all of them, and sums of what they have.
+// The found plan with what a listing shows of it; the latency is the simulator's, of one run, and
+// not told where nothing is measured. With islands it has the texts of all of them, and sums of
+// what they have.
 // Pure and thread-safe.
 v1::Plan MakePlanMessage(const SearchResult& result);
 

@@ -26,6 +26,16 @@ TEST(AblationTest, PrintsALineForEachPair) {
             "    0.50          7        2\n");
 }
 
+TEST(AblationTest, ADescribedDeviceHasNoLatencies) {
+  std::vector<AblationRow> rows = Rows();
+  rows[1].report.mutable_device()->set_predicted(true);
+  rows[1].report.mutable_optimized()->clear_latency_us_median();
+  EXPECT_NE(AblationTable(rows).find("2.002, predicted               -        0.048"),
+            std::string::npos)
+      << AblationTable(rows);
+  EXPECT_TRUE(AblationJson("model.onnx", rows)["rows"][1]["latency_us_median"].is_null());
+}
+
 TEST(AblationTest, WritesJsonForScripts) {
   const Json json = AblationJson("model.onnx", Rows());
   EXPECT_EQ(json["model"], "model.onnx");

@@ -124,6 +124,12 @@ TEST(ReportTableTest, SaysWhyTheOriginalWasKept) {
   refusal.set_reason(v1::REFUSAL_REASON_NOT_FASTER);
   EXPECT_THAT(KeptBy(refusal),
               testing::EndsWith("ran at 2.250x in 45.0 us, of which 2.000x is certain"));
+  v1::Refusal predicted = refusal;
+  predicted.clear_latency_us_median();
+  predicted.set_speedup_certain(0.98);
+  EXPECT_THAT(
+      KeptBy(predicted),
+      testing::EndsWith("(predicted 2.45x) is at 0.980x with other constants of the device"));
   refusal.set_reason(v1::REFUSAL_REASON_FAILED);
   refusal.set_message("out of memory");
   EXPECT_THAT(KeptBy(refusal), testing::EndsWith("did not run: out of memory"));

@@ -70,6 +70,14 @@ TEST(ReportTest, AddsUpTheIslandsOfAModelWithOpaqueNodes) {
   EXPECT_EQ(plan.text(), PrintPlan(island.plan) + PrintPlan(island.plan));
 }
 
+TEST(ReportTest, ASummaryHasNoLatencyWhereNothingIsMeasured) {
+  SearchResult result;
+  result.predicted_us = 50;
+  EXPECT_EQ(MakePlanMessage(result).summary().latency_us_predicted(), 50);
+  result.plan.predicted = true;
+  EXPECT_EQ(MakePlanMessage(result).summary().latency_us_predicted(), 0);
+}
+
 TEST(ReportTest, TellsWhichNodesRunInAnotherRuntime) {
   onnx::NodeProto proto;
   proto.op_type = "Frobnicate";
