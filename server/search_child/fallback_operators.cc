@@ -1,5 +1,6 @@
 #include "server/search_child/fallback_operators.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,10 +25,13 @@ std::unique_ptr<KernelCatalog> CatalogOf(const internal::Start& start) {
   return catalog.ok() ? *std::move(catalog) : nullptr;
 }
 
-// A rewrite's node has no name.
+// A rewrite's node has no name; of a layer whose first output nobody wants that is not there.
 std::string NameOf(const Graph& graph, const Node& node) {
   if (node.name != nullptr && !node.name->empty()) return *node.name;
-  return absl::StrCat(OpKindName(node.op), " of '", *graph.tensor(node.outputs[0]).name, "'");
+  const auto output = std::find_if(node.outputs.begin(), node.outputs.end(),
+                                   [](TensorId tensor) { return tensor != kNoTensor; });
+  return absl::StrCat(OpKindName(node.op), " of '",
+                      output == node.outputs.end() ? "" : *graph.tensor(*output).name, "'");
 }
 
 }  // namespace

@@ -83,6 +83,22 @@ TEST(FallbackOperatorsTest, NamesTheFirstOfManyNodes) {
   EXPECT_EQ(found[0].names_size(), 16);
 }
 
+TEST(FallbackOperatorsTest, NamesALayerByAnOutputThatItHas) {
+  const Graph graph = GraphOf(R"(graph {
+  input %x: float32[5,2,12]
+  const %w: float32[1,80,12] = synthetic 1
+  const %r: float32[1,80,20] = synthetic 2
+  _, %h = LSTM(%x, %w, %r)
+  output %h
+})");
+  Plan plan;
+  plan.steps = {{.kernel = {.family = "reference", .nodes = {0}}}};
+  const std::vector<v1::FallbackOperator> found =
+      FallbackOperators(StartOn(Cpu()), std::vector<PlannedPart>{{graph, plan}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].names(), ElementsAre("LSTM of 'h'"));
+}
+
 TEST(FallbackOperatorsTest, KnowsNothingOfADeviceWithoutKernels) {
   EXPECT_TRUE(FallbacksOf(internal::Start(), SumsAndRemainders()).empty());
 }

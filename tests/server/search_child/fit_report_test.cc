@@ -42,6 +42,19 @@ TEST(FitReportTest, LeavesOutWhatIsMissedLeast) {
                                              HasSubstr("the operators of host segments")));
 }
 
+TEST(FitReportTest, FallbacksKeepTheirCounts) {
+  v1::Report report = WithNames();
+  for (int i = 0; i < kReportBytesMax / kNameBytesMax; ++i) {
+    v1::FallbackOperator& fallback = *report.mutable_optimized()->add_fallback_operators();
+    fallback.set_nodes(1);
+    fallback.add_names(std::string(kNameBytesMax, 'n'));
+  }
+  FitReport(report);
+  EXPECT_LE(report.ByteSizeLong(), kReportBytesMax);
+  EXPECT_EQ(report.optimized().fallback_operators(0).nodes(), 1);
+  EXPECT_EQ(report.optimized().fallback_operators(0).names_size(), 0);
+}
+
 TEST(FitReportTest, PlansKeepTheirTimes) {
   v1::Report report = WithNames();
   for (int i = 0; i < kPlansPerModelMax; ++i) {
