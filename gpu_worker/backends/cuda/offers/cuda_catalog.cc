@@ -50,6 +50,15 @@ void AddViews(const Graph& graph, const std::vector<NodeId>& nodes,
   }
 }
 
+// The kernel, and where its family has one the form of it that leaves room for others.
+void AddForms(const CudaFamily& family, Precision precision, Kernel kernel,
+              const CudaCatalog::Options& options, std::vector<Kernel>* kernels) {
+  kernels->push_back(kernel);
+  if (!options.narrow || !family.multiplies) return;
+  kernel.variant = std::string(NarrowFormOf(precision));
+  kernels->push_back(std::move(kernel));
+}
+
 // Tensor cores take images in channels-last, the last row: cuDNN would copy others into that.
 void AddKernelsOf16Bits(const Graph& graph, const CudaFamily& family,
                         const std::vector<NodeId>& nodes, const CudaCatalog::Options& options,
@@ -59,7 +68,9 @@ void AddKernelsOf16Bits(const Graph& graph, const CudaFamily& family,
   for (const Precision precision : PrecisionsOf16Bits(options)) {
     Kernel kernel = KernelOf(family.name, nodes, StoredIn(precision, row));
     kernel.variant = std::string(FormOf(precision));
-    if (ProblemOfKernel(graph, kernel).has_value()) kernels->push_back(std::move(kernel));
+    if (ProblemOfKernel(graph, kernel).has_value()) {
+      AddForms(family, precision, std::move(kernel), options, kernels);
+    }
   }
 }
 
@@ -70,10 +81,7 @@ void AddKernels(const Graph& graph, const CudaFamily& family, const std::vector<
     Kernel kernel = KernelOf(family.name, nodes, row);
     kernel.variant = std::string(kStrictForm);
     if (!ProblemOfKernel(graph, kernel).has_value()) continue;
-    kernels->push_back(kernel);
-    if (!options.narrow || !family.multiplies) continue;
-    kernel.variant = std::string(kNarrowForm);
-    kernels->push_back(std::move(kernel));
+    AddForms(family, Precision::kStrict, std::move(kernel), options, kernels);
   }
   AddKernelsOf16Bits(graph, family, nodes, options, kernels);
 }

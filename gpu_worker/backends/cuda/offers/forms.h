@@ -26,6 +26,8 @@ constexpr absl::string_view kNarrowTf32Form = "tf32/narrow";
 // All that is read and written lies in 16 bits; sums are in fp32.
 constexpr absl::string_view kFp16Form = "fp16/auto";
 constexpr absl::string_view kBf16Form = "bf16/auto";
+constexpr absl::string_view kNarrowFp16Form = "fp16/narrow";
+constexpr absl::string_view kNarrowBf16Form = "bf16/narrow";
 
 // nullopt: there is no such form.
 inline std::optional<Precision> PrecisionOfForm(absl::string_view form) {
@@ -51,13 +53,29 @@ constexpr absl::string_view FormOf(Precision precision) {
   return kStrictForm;
 }
 
+// The one that leaves it open and leaves room for others.
+constexpr absl::string_view NarrowFormOf(Precision precision) {
+  switch (precision) {
+    case Precision::kStrict:
+      return kNarrowForm;
+    case Precision::kTf32:
+      return kNarrowTf32Form;
+    case Precision::kFp16:
+      return kNarrowFp16Form;
+    case Precision::kBf16:
+      return kNarrowBf16Form;
+  }
+  return kNarrowForm;
+}
+
 // Whether floats lie in 16 bits.
 constexpr bool IsOf16Bits(Precision precision) {
   return precision == Precision::kFp16 || precision == Precision::kBf16;
 }
 
 inline bool IsNarrowForm(absl::string_view form) {
-  return form == kNarrowForm || form == kNarrowTf32Form;
+  const std::optional<Precision> precision = PrecisionOfForm(form);
+  return precision.has_value() && form == NarrowFormOf(*precision);
 }
 
 // The candidate that a form names (Candidate::name); empty for one that leaves it open.

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/substitute.h"
+#include "gpu_worker/backends/cuda/offers/kernel_problem.h"
 #include "optimizer/ops/shared/op_spec.h"
 
 namespace plait::cuda {
@@ -57,6 +59,23 @@ TEST_F(CudaCatalogTest, ProductsHaveAFormThatLeavesRoomWhereCandidatesAreTimed) 
   // Of others there is nothing to choose from.
   EXPECT_EQ(catalog.KernelsAt(graph_, 1, false).size(), 1u);
   EXPECT_TRUE(CudaCatalog({}).LeavesRoom(kernels[0], 132));
+}
+
+TEST_F(CudaCatalogTest, FormsOf16BitsLeaveRoomToo) {
+  const CudaCatalog catalog({.narrow = true, .fp16 = true, .bf16 = true});
+  std::vector<std::string> variants;
+  for (const Kernel& kernel : catalog.KernelsAt(graph_, 0, false)) {
+    variants.push_back(kernel.variant);
+    EXPECT_EQ(catalog.LeavesRoom(kernel, 132), absl::EndsWith(kernel.variant, "/narrow"));
+    EXPECT_EQ(catalog.NeedsAdmission(kernel), !absl::StartsWith(kernel.variant, "strict/"));
+    EXPECT_EQ(catalog.OfferedVariant(kernel), kernel.variant);
+    EXPECT_TRUE(ProblemOfKernel(graph_, kernel).has_value()) << kernel.variant;
+  }
+  EXPECT_EQ(variants, (std::vector<std::string>{"strict/auto", "strict/narrow", "fp16/auto",
+                                                "fp16/narrow", "bf16/auto", "bf16/narrow"}));
+  for (const Kernel& kernel : CudaCatalog({.fp16 = true}).KernelsAt(graph_, 0, false)) {
+    EXPECT_FALSE(absl::EndsWith(kernel.variant, "/narrow"));
+  }
 }
 
 // In 16 bits images lie in channels-last alone, and a layer that cannot be measured stays in fp32.
