@@ -59,7 +59,8 @@ void EnumerateOne(const CandidateSource& source, const ListedKernel& kernel, Pre
   PrepareAll(listed.value(), runtime_compiled, row);
 }
 
-void Print(const std::map<std::string, Row>& rows) {
+// Returns how many candidates could not be built.
+int Print(const std::map<std::string, Row>& rows) {
   std::printf("%-48s %8s %8s %10s %9s %6s %7s\n", "family precision layout source", "kernels",
               "without", "candidates", "prepared", "later", "failed");
   Row total;
@@ -77,6 +78,7 @@ void Print(const std::map<std::string, Row>& rows) {
     if (row.failure.empty()) continue;
     std::printf("%s: %s\n", name.c_str(), row.failure.substr(0, 300).c_str());
   }
+  return total.failed;
 }
 
 }  // namespace
@@ -110,8 +112,7 @@ int RunEnumerate(const Options& options) {
       }
     }
   }
-  Print(rows);
-  return 0;
+  return Print(rows) == 0 ? 0 : 1;
 }
 
 }  // namespace plait::cuda

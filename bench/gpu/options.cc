@@ -131,7 +131,8 @@ std::string HelpText() {
   plait-gpu-record constants --out FILE                  graph, launch, copy and GEMM constants
   plait-gpu-record contention --kernels FILE --profiles FILE --out FILE
                                                          kernels side by side
-  plait-gpu-record enumerate --kernels FILE              list and build candidates without a GPU
+  plait-gpu-record enumerate --kernels FILE              list and build candidates without a GPU;
+                                                         exits 1 where one cannot be built
 
 Flags
   --precision LIST     of strict,tf32,fp16,bf16, in the order wanted (default: all)

@@ -39,7 +39,8 @@ inline bool PastDeadline(const Options& options) {
   return std::chrono::steady_clock::now() >= options.deadline;
 }
 
-// The sub-commands: each returns the exit status, 0 also when the time ran out.
+// The sub-commands: each returns the exit status, 0 also when the time ran out; RunEnumerate() 1
+// where a candidate could not be built.
 int RunKernels(const Options& options);
 int RunConstants(const Options& options);
 int RunContention(const Options& options);

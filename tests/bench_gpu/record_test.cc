@@ -1,5 +1,8 @@
+#include <filesystem>
 #include <map>
 #include <set>
+
+#include <stdlib.h>
 
 #include "bench/gpu/flat_json.h"
 #include "bench/gpu/supervisor.h"
@@ -161,6 +164,28 @@ TEST(RecordTest, MissingFilesAreErrors) {
   EXPECT_EQ(run.Run("kernels --fake --kernels empty.jsonl --out profiles.jsonl"), 1);
   EXPECT_EQ(run.Run("kernels --fake --kernels kernels.jsonl --out no/such/folder.jsonl"), 1);
 }
+
+#ifdef PLAIT_SIMULATED_LIBCUDA
+// With a driver cuDNN lists engines that are compiled at run time; the simulated one refuses what
+// they are compiled to.
+TEST(RecordTest, EnumerateFailsWhereACandidateCannotBeBuilt) {
+  const RecordRun run;
+  const std::string enumerate =
+      "enumerate --kernels kernels.jsonl --precision tf32 --layout nchw --deviceless";
+  std::filesystem::create_symlink(PLAIT_SIMULATED_LIBCUDA, run.Path("libcuda.so.1"));
+  ASSERT_EQ(run.Run(enumerate), 0) << run.Text("stdout.txt");
+  if (run.Text("stdout.txt").find("libcudnn.so.9") != std::string::npos) {
+    GTEST_SKIP() << "cuDNN is not here";
+  }
+  ASSERT_EQ(setenv("LD_LIBRARY_PATH", run.Path("").c_str(), 1), 0);
+  const int built = run.Run(enumerate);
+  const int all_built = run.Run(enumerate + " --prepare-all");
+  unsetenv("LD_LIBRARY_PATH");
+  EXPECT_EQ(built, 0);
+  EXPECT_EQ(all_built, 1);
+  EXPECT_NE(run.Text("stdout.txt").find("cuLibraryLoadData"), std::string::npos);
+}
+#endif
 
 TEST(SupervisorTest, ACrashCostsOnlyTheAttempt) {
   const RecordRun run;
