@@ -51,10 +51,7 @@ struct Listed {
 std::vector<Listed> List(const StepProblem& step, const CudaDevice& device, bool has_libraries,
                          std::string* reasons) {
   std::vector<Listed> listed;
-  // Of pools that a library compiles none is as fast as ours: those of 42 problems on an H200 took
-  // 1.2 to 2.5 times as long, and a second each to compile.
-  const bool is_pool = std::holds_alternative<PoolProblem>(step.problem.problem);
-  const int compiled_max = is_pool ? 0 : kRuntimeCompiledMax;
+  const int compiled_max = RuntimeCompiledMax(step.problem.problem);
   int runtime_compiled = 0;
   for (SourceAnswer& answer : AskSources(step, device, has_libraries)) {
     if (!answer.candidates.ok()) {
@@ -264,6 +261,12 @@ std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& 
   });
   if (has_any || step.problem.precision != Precision::kTf32) return answers;
   return Answers(step, Precision::kStrict, device, has_libraries);
+}
+
+// Of pools that a library compiles none is as fast as ours: those of 42 problems on an H200 took
+// 1.2 to 2.5 times as long, and a second each to compile.
+int RuntimeCompiledMax(const Problem& problem) {
+  return std::holds_alternative<PoolProblem>(problem) ? 0 : kRuntimeCompiledMax;
 }
 
 PreparedStep PrepareFirst(const StepProblem& step, const CudaDevice& device, bool has_libraries) {

@@ -26,6 +26,9 @@ struct SourceAnswer {
 std::vector<SourceAnswer> AskSources(const StepProblem& step, const CudaDevice& device,
                                      bool has_libraries);
 
+// How many of a problem's candidates that a library compiles when they are prepared are worth it.
+int RuntimeCompiledMax(const Problem& problem);
+
 // What the host has to do before a candidate can be chosen.
 struct PreparedStep {
   std::vector<std::unique_ptr<Candidate>> candidates;  // in the order of the sources
