@@ -15,6 +15,7 @@
 #include "gpu_worker/backends/cuda/cudnn/library.h"
 #include "gpu_worker/backends/cuda/driver/driver_runtime.h"
 #include "gpu_worker/backends/cuda/offers/cuda_family.h"
+#include "gpu_worker/backends/cuda/offers/forms.h"
 #include "gpu_worker/backends/cuda/run/cuda_executable.h"
 #include "gpu_worker/backends/cuda/run/cuda_executor.h"
 #include "gpu_worker/backends/open_executor.h"
@@ -125,6 +126,21 @@ Json HostOperators(const LoadedModel& model) {
   return operators;
 }
 
+// Steps of which the plan names an implementation, and those of them that were loaded as it.
+void CountImplementations(const Plan& plan, const cuda::CudaExecutable& executable, Json* json) {
+  const std::vector<std::string> loaded = executable.step_variants();
+  int named = 0;
+  int as_named = 0;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const std::string& variant = plan.steps[i].kernel.variant;
+    if (cuda::ImplementationOfForm(variant).empty()) continue;
+    ++named;
+    as_named += loaded[i] == variant;
+  }
+  (*json)["named_steps"] = named;
+  (*json)["steps_loaded_as_named"] = as_named;
+}
+
 absl::StatusOr<Json> Replay(const std::string& path, const ReplayRequest& request,
                             const std::vector<Tensor>& reference, SimulatedGpu* gpu) {
   LoadOptions options;
@@ -144,6 +160,7 @@ absl::StatusOr<Json> Replay(const std::string& path, const ReplayRequest& reques
   json["streams"] = loaded.model.plan.streams;
   json["host_nodes"] = executable->fallback_nodes();
   json["host_operators"] = HostOperators(loaded.model);
+  CountImplementations(loaded.model.plan, *executable, &json);
   json["graphs"] = executable->graph_count();
   json["graph_nodes"] = executable->graph_nodes();
   json["graph_edges"] = executable->graph_edges();

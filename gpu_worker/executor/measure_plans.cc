@@ -111,10 +111,7 @@ class Measurement {
                            executor_.Load(*candidate.plan.graph, *candidate.plan.plan, weights_));
     candidate.measurement.load_ms.push_back(load_time.elapsed_us() / 1000);
     candidate.measurement.fallback_nodes = candidate.executable->fallback_nodes();
-    // A simulated device takes the first of all.
-    if (!is_simulated()) {
-      candidate.measurement.step_variants = candidate.executable->step_variants();
-    }
+    candidate.measurement.step_variants = candidate.executable->step_variants();
     loaded_bytes_ = bytes;
     return absl::OkStatus();
   }

@@ -533,3 +533,19 @@ def test_a_worker_says_what_is_missing():
     assert finished.returncode == 0 and finished.stdout == "cuda:0\ncuda:1\n"
     finished = worker("--device", "cuda", "--check", LD_LIBRARY_PATH=str(SIMULATED))
     assert finished.returncode == 9 and '"cuda:0", "cuda:1"' in finished.stderr
+
+
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+def test_a_plan_names_what_was_tried_and_loads_that(cli, server, folder):
+    model, optimized = folder / "products.onnx", folder / "out.onnx"
+    model.write_bytes(products_model())
+    cli.run("optimize", model, "-o", optimized, "--device", "cuda:0", "--budget", "60s",
+            *server).expect(0)
+    variants = re.findall(r'variant="([^"]+)"', plan_text(optimized))
+    named = [variant for variant in variants if re.match(r"strict/(parts:)?\w+/", variant)]
+    # The library's own names, in a part of a step or alone.
+    assert any("cudnn/eng" in variant for variant in named), variants
+    assert any("cublaslt/" in variant for variant in named), variants
+    replay = assert_replays(model, optimized, extensions=1)
+    assert replay["named_steps"] == replay["steps_loaded_as_named"] == len(named) >= 3
+    assert_equals_reference(cli, folder, optimized, model)

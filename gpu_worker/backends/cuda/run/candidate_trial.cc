@@ -14,17 +14,15 @@ namespace {
 constexpr uint64_t kSeed = 1;
 // As four of them a NaN, as two in half precision, too; as one no bool.
 constexpr std::byte kUnwritten{0xff};
-// A tenth of a second on one core; a problem of more is compared in places.
-constexpr int64_t kReferenceOperationsMax = 50'000'000;
 
 }  // namespace
 
-TrialData MakeTrialData(const StepProblem& step) {
+TrialData MakeTrialData(const StepProblem& step, int64_t operations_max) {
   const KernelProblem& problem = step.problem;
   TrialData trial;
   trial.operands = MakeHostOperands(problem.problem, step.shape, problem.precision, kSeed);
   trial.reference = ComputeReference(problem.problem, step.shape, problem.layout, trial.operands,
-                                     kReferenceOperationsMax, kSeed);
+                                     operations_max, kSeed);
   return trial;
 }
 
@@ -73,13 +71,17 @@ void TrialBench::TakeWorkspace(const std::vector<std::unique_ptr<Candidate>>& ca
   std::set<size_t, std::greater<>> sizes;
   for (const auto& candidate : candidates) sizes.insert(candidate->workspace_bytes());
   for (const size_t bytes : sizes) {
-    if (bytes == 0) return;
-    const Result<void*> memory = Take(bytes);
-    if (!memory.ok()) continue;
-    operands_.workspace = memory.value();
-    workspace_bytes_ = bytes;
-    return;
+    if (TakeWorkspace(bytes).ok()) return;
   }
+}
+
+Status TrialBench::TakeWorkspace(size_t bytes) {
+  if (bytes == 0) return Ok();
+  const Result<void*> memory = Take(bytes);
+  if (!memory.ok()) return memory.error();
+  operands_.workspace = memory.value();
+  workspace_bytes_ = bytes;
+  return Ok();
 }
 
 Status TrialBench::TryOut(Candidate* candidate) {

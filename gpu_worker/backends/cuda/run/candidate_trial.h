@@ -31,8 +31,14 @@ struct TrialData {
   std::vector<ReferenceElement> reference;
 };
 
+// What a reference may take; a problem of more is compared in places. The first of candidates that
+// are timed: a tenth of a second on one core. The second where each problem has one trial alone: a
+// job on a simulated device would take 1.4 times as long with the first, and takes 1.2 times.
+constexpr int64_t kReferenceOperationsMax = 50'000'000;
+constexpr int64_t kLoneReferenceOperationsMax = 2'000'000;
+
 // Pure; on as many threads as pay. REQUIRES: the step is a launch.
-TrialData MakeTrialData(const StepProblem& step);
+TrialData MakeTrialData(const StepProblem& step, int64_t operations_max = kReferenceOperationsMax);
 
 // A problem's operands on the device, with what they should give. Not thread-safe.
 class TrialBench {
@@ -47,6 +53,9 @@ class TrialBench {
   // Makes room for the largest workspace of a candidate that the device has memory for; one after
   // the other they all use it.
   void TakeWorkspace(const std::vector<std::unique_ptr<Candidate>>& candidates);
+
+  // The same for one alone. Errors: kDevice where the device has no memory for it.
+  Status TakeWorkspace(size_t bytes);
 
   bool HasRoomFor(const Candidate& candidate) const {
     return candidate.workspace_bytes() <= workspace_bytes_;

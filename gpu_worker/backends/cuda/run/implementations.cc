@@ -49,7 +49,7 @@ absl::StatusOr<Implementations::Chosen> Implementations::FindBoth(const StepProb
   if (const Choice* known = Known(key); known != nullptr) return known->chosen;
   std::optional<absl::StatusOr<Chosen>> chosen;
   if (choice_by_ == ChoiceBy::kFirst) {
-    chosen = Choose(step, PrepareFirst(step, device_, has_libraries_));
+    chosen = ChooseFirst(step);
   } else {
     const StepProblem* const steps[] = {&step};
     PrepareSteps(steps, device_, has_libraries_, Prepared::kAll, {},
@@ -76,12 +76,16 @@ void Implementations::Anticipate(absl::Span<const StepProblem> steps, const std:
     unknown.push_back(&step);
   }
   const bool takes_first = choice_by_ == ChoiceBy::kFirst;
-  PrepareSteps(unknown, device_, has_libraries_, takes_first ? Prepared::kFirst : Prepared::kAll,
-               stop, [&](const StepProblem& step, PreparedStep prepared) {
-                 // Where the first one fails, Find() looks for another.
-                 if (takes_first && prepared.candidates.empty()) return;
-                 Remember(KeyOf(step), Choose(step, std::move(prepared)));
-               });
+  PrepareSteps(
+      unknown, device_, has_libraries_, takes_first ? Prepared::kFirst : Prepared::kAll, stop,
+      [&](const StepProblem& step, PreparedStep prepared) {
+        // Where the first one fails, Find() looks for another.
+        if (takes_first && (prepared.candidates.empty() ||
+                            !TryOut(prepared.candidates[0].get(), step, prepared.trial).ok())) {
+          return;
+        }
+        Remember(KeyOf(step), Choose(step, std::move(prepared)));
+      });
 }
 
 absl::StatusOr<Implementations::Chosen> Implementations::Choose(const StepProblem& step,
@@ -98,9 +102,8 @@ absl::StatusOr<Implementations::Chosen> Implementations::Choose(const StepProble
   }
   CandidateChoice choice;
   if (choice_by_ == ChoiceBy::kTrial) {
-    absl::StatusOr<CandidateChoice> tried = ToStatusOr(
-        ChooseCandidates(candidates, step, prepared.trial,
-                         {device_.runtime, stream_, staging_, device_.multiprocessors, clock_}));
+    absl::StatusOr<CandidateChoice> tried =
+        ToStatusOr(ChooseCandidates(candidates, step, prepared.trial, timing_device()));
     // Another one in its place would not be what the plan says.
     if (absl::IsUnimplemented(tried.status()) && !step.implementation.empty()) {
       return absl::InvalidArgumentError(tried.status().message());
@@ -113,6 +116,27 @@ absl::StatusOr<Implementations::Chosen> Implementations::Choose(const StepProble
                          ? chosen.fastest
                          : std::shared_ptr<Candidate>(std::move(candidates[choice.narrowest]));
   return chosen;
+}
+
+absl::StatusOr<Implementations::Chosen> Implementations::ChooseFirst(
+    const StepProblem& step) const {
+  std::optional<TrialData> trial;  // once there is something to try
+  PLAIT_ASSIGN_OR_RETURN(
+      PreparedStep prepared,
+      ToStatusOr(PrepareFirst(step, device_, has_libraries_, [&](Candidate* candidate) {
+        if (!trial.has_value()) trial = MakeTrialData(step, kLoneReferenceOperationsMax);
+        return TryOut(candidate, step, *trial);
+      })));
+  return Choose(step, std::move(prepared));
+}
+
+Status Implementations::TryOut(Candidate* candidate, const StepProblem& step,
+                               const TrialData& trial) const {
+  const TimingDevice device = timing_device();
+  TrialBench bench(step, trial, device);
+  PLAIT_CUDA_RETURN_IF_ERROR(bench.Upload());
+  PLAIT_CUDA_RETURN_IF_ERROR(bench.TakeWorkspace(candidate->workspace_bytes()));
+  return bench.TryOut(candidate);
 }
 
 }  // namespace plait::cuda

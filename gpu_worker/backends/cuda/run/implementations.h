@@ -19,13 +19,13 @@ namespace plait::cuda {
 // How a candidate is found.
 enum class ChoiceBy {
   kTrial,  // all are tried on the device and those that are right timed, also one without rivals
-  kFirst,  // the first that can be prepared: for a simulated device, which has no times
+  kFirst,  // the first one that is right when it is tried: for a device without times of its own
 };
 
 // The ways in which one device computes problems: for each problem the fastest, and the one for
 // steps that are to leave room for others (CandidateChoice), by timing all of them on the device
-// once. Nothing is launched by a plan that did not pass that, whoever named it, but on a simulated
-// device. Remembers its choices. Not thread-safe.
+// once. Nothing is launched by a plan whose results were not compared, whoever named it. Remembers
+// its choices. Not thread-safe.
 class Implementations {
  public:
   // `device`, its runtime, `stream`, `staging` and `clock` outlive it. `has_libraries`: see
@@ -80,6 +80,13 @@ class Implementations {
   // But for what a device that has failed says.
   void Remember(Key key, const absl::StatusOr<Chosen>& chosen);
   absl::StatusOr<Chosen> Choose(const StepProblem& step, PreparedStep prepared) const;
+  // The first candidate that is right; like Choose() otherwise.
+  absl::StatusOr<Chosen> ChooseFirst(const StepProblem& step) const;
+  // Errors: those of TrialBench.
+  Status TryOut(Candidate* candidate, const StepProblem& step, const TrialData& trial) const;
+  TimingDevice timing_device() const {
+    return {device_.runtime, stream_, staging_, device_.multiprocessors, clock_};
+  }
 
   const CudaDevice& device_;
   const bool has_libraries_;

@@ -187,7 +187,9 @@ class Preparation {
       item.listed = List(*item.step, device_, has_libraries_, &item.reasons);
       if (prepared_ == Prepared::kFirst && item.listed.size() > 1) item.listed.resize(1);
     } else {
-      item.trial = MakeTrialData(*item.step);
+      item.trial =
+          MakeTrialData(*item.step, prepared_ == Prepared::kAll ? kReferenceOperationsMax
+                                                                : kLoneReferenceOperationsMax);
     }
   }
 
@@ -205,8 +207,7 @@ class Preparation {
   // REQUIRES: the lock is held.
   void AddTasks(size_t item) {
     const int count = static_cast<int>(items_[item].listed.size());
-    const bool is_tried = count > 0 && prepared_ == Prepared::kAll;
-    for (int task = is_tried ? kTrial : 0; task < count; ++task) {
+    for (int task = count > 0 ? kTrial : 0; task < count; ++task) {
       tasks_.insert({item, task});
       ++items_[item].tasks_left;
     }
@@ -269,12 +270,21 @@ int RuntimeCompiledMax(const Problem& problem) {
   return std::holds_alternative<PoolProblem>(problem) ? 0 : kRuntimeCompiledMax;
 }
 
-PreparedStep PrepareFirst(const StepProblem& step, const CudaDevice& device, bool has_libraries) {
+Result<PreparedStep> PrepareFirst(const StepProblem& step, const CudaDevice& device,
+                                  bool has_libraries,
+                                  absl::FunctionRef<Status(Candidate*)> try_out) {
   Item item = {.step = &step};
   item.listed = List(step, device, has_libraries, &item.reasons);
   for (size_t i = 0; i < item.listed.size(); ++i) {
-    item.listed[i].status = item.listed[i].candidate->Prepare();
-    if (item.listed[i].status.ok()) item.listed.resize(i + 1);
+    Listed& listed = item.listed[i];
+    listed.status = listed.candidate->Prepare();
+    if (!listed.status.ok()) continue;
+    listed.status = try_out(listed.candidate.get());
+    if (listed.status.ok()) {
+      item.listed.resize(i + 1);
+    } else if (listed.status.error().code == ErrorCode::kDevice) {
+      return listed.status.error();
+    }
   }
   return Finish(std::move(item));
 }

@@ -33,11 +33,14 @@ int RuntimeCompiledMax(const Problem& problem);
 struct PreparedStep {
   std::vector<std::unique_ptr<Candidate>> candidates;  // in the order of the sources
   std::string reasons;                                 // why others are not among them
-  TrialData trial;                                     // where all were asked for
+  TrialData trial;                                     // where there are candidates
 };
 
-// The first candidate that can be prepared, in the calling thread.
-PreparedStep PrepareFirst(const StepProblem& step, const CudaDevice& device, bool has_libraries);
+// The first candidate that can be prepared and that `try_out` finds right, in the calling thread;
+// without a trial. Errors: those of `try_out` of kDevice.
+Result<PreparedStep> PrepareFirst(const StepProblem& step, const CudaDevice& device,
+                                  bool has_libraries,
+                                  absl::FunctionRef<Status(Candidate*)> try_out);
 
 // Which candidates of a step are prepared.
 enum class Prepared { kAll, kFirst };

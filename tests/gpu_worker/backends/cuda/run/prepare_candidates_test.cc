@@ -74,6 +74,13 @@ class PrepareCandidatesTest : public testing::Test {
     for (const StepProblem& step : steps_) pointers_.push_back(&step);
   }
 
+  PreparedStep First(
+      const StepProblem& step,
+      absl::FunctionRef<Status(Candidate*)> try_out = [](Candidate*) { return Ok(); }) const {
+    Result<PreparedStep> first = PrepareFirst(step, device_, /*has_libraries=*/false, try_out);
+    return first.ok() ? std::move(first).value() : PreparedStep();
+  }
+
   simulated_gpu::SimulatedDriver driver_;
   DriverRuntime runtime_{0, &driver_.library()};
   const CudaDevice device_ = {.present = true, .runtime = &runtime_};
@@ -120,9 +127,20 @@ TEST_F(PrepareCandidatesTest, TheFirstOfThemIsTheFirst) {
   PrepareSteps({&pointers_[0], 1}, device_, false, Prepared::kAll, {},
                [&](const StepProblem& step, PreparedStep prepared) {
                  ASSERT_GE(prepared.candidates.size(), 2u);
-                 const PreparedStep first = PrepareFirst(step, device_, false);
-                 ASSERT_THAT(first.candidates, SizeIs(1));
-                 EXPECT_EQ(NamesOf(first)[0], NamesOf(prepared)[0]);
+                 const std::vector<std::string> names = NamesOf(prepared);
+                 EXPECT_THAT(NamesOf(First(step)), ElementsAreArray({names[0]}));
+                 // One that is not right is passed over, and says why.
+                 int tried = 0;
+                 const PreparedStep second = First(step, [&](Candidate*) {
+                   return ++tried == 2 ? Ok() : Error{ErrorCode::kUnsupported, "it is wrong"};
+                 });
+                 EXPECT_THAT(NamesOf(second), ElementsAreArray({names[1]}));
+                 EXPECT_THAT(second.reasons, HasSubstr("it is wrong"));
+                 const auto fails = [](Candidate*) -> Status {
+                   return Error{ErrorCode::kDevice, "it has failed"};
+                 };
+                 EXPECT_EQ(PrepareFirst(step, device_, false, fails).error().code,
+                           ErrorCode::kDevice);
                });
 }
 
@@ -162,10 +180,10 @@ TEST_F(PrepareCandidatesTest, NobodyAsksForTheDevicesHealthOnceStepsCome) {
 
 TEST_F(PrepareCandidatesTest, OnlyTheCandidateThatTheStepNames) {
   StepProblem step = SoftmaxOf(64);
-  step.implementation = NamesOf(PrepareFirst(step, device_, false))[0];
-  EXPECT_THAT(NamesOf(PrepareFirst(step, device_, false)), ElementsAreArray({step.implementation}));
+  step.implementation = NamesOf(First(step))[0];
+  EXPECT_THAT(NamesOf(First(step)), ElementsAreArray({step.implementation}));
   step.implementation = "cudnn/none";
-  EXPECT_THAT(PrepareFirst(step, device_, false).candidates, IsEmpty());
+  EXPECT_THAT(First(step).candidates, IsEmpty());
 }
 
 }  // namespace

@@ -165,9 +165,11 @@ TEST_F(TimeCandidatesTest, ACandidateWithoutRoomIsLeftOutForNow) {
 
 class ImplementationsTest : public TimeCandidatesTest {
  protected:
-  absl::StatusOr<std::shared_ptr<Candidate>> Find() {
-    Implementations implementations(device_, /*has_libraries=*/false, ChoiceBy::kTrial,
-                                    stream_.get(), staging_.get(), &clock_);
+  absl::StatusOr<std::shared_ptr<Candidate>> Find(ChoiceBy choice_by = ChoiceBy::kTrial,
+                                                  bool anticipates = false) {
+    Implementations implementations(device_, /*has_libraries=*/false, choice_by, stream_.get(),
+                                    staging_.get(), &clock_);
+    if (anticipates) implementations.Anticipate({&step_, 1}, {});
     return implementations.Find(step_);
   }
 
@@ -185,6 +187,30 @@ TEST_F(ImplementationsTest, ANamedCandidateIsTriedBeforeItMayRun) {
   const absl::Status status = Find().status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(status.message(), HasSubstr("wrong results"));
+}
+
+// Where nothing is timed, what comes first and is right is taken, or what the plan names.
+TEST_F(ImplementationsTest, TheFirstIsTriedWhereNoneIsTimed) {
+  step_.problem.problem =
+      RowsProblem{.kind = RowsProblem::Kind::kSoftmax, .rows = 3, .columns = 1000};
+  step_.shape = ShapeOf(step_.problem.problem).value();
+  const std::string first = Generated().front()->name();
+  const std::string last = Generated().back()->name();
+  ASSERT_NE(first, last);
+  for (const bool anticipates : {false, true}) {
+    for (const std::string& named : {std::string(), first, last}) {
+      step_.implementation = named;
+      runtime_.computes = true;
+      const auto found = Find(ChoiceBy::kFirst, anticipates);
+      ASSERT_TRUE(found.ok()) << found.status();
+      EXPECT_EQ((*found)->name(), named.empty() ? first : named);
+      runtime_.computes = false;
+      const absl::Status status = Find(ChoiceBy::kFirst, anticipates).status();
+      EXPECT_EQ(status.code(), named.empty() ? absl::StatusCode::kUnimplemented
+                                             : absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(status.message(), HasSubstr("wrong results"));
+    }
+  }
 }
 
 TEST_F(ImplementationsTest, ALoneCandidateIsTriedToo) {
