@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "gpu_worker/backends/cuda/problem/difference.h"
 #include "gtest/gtest.h"
 #include "tests/gpu_worker/simulated_gpu/generated_work.h"
 
@@ -46,22 +45,30 @@ TEST_P(AlignmentTest, KernelsKeepToThatOfTheirForm) {
   for (const auto& [work, alignment_bytes] : all) {
     const auto program = DecodeKernel(*module, EntryOf(work));
     ASSERT_TRUE(program.ok()) << work.name << ": " << program.status();
-    const cuda::HostOperands operands = OperandsOf(work);
-    const auto run = RunWork(*program, work, operands, alignment_bytes, 1);
+    const Trial trial{OperandsOf(work)};
+    const auto run = RunWork(*program, work, trial, {.address_offset = alignment_bytes});
     ASSERT_TRUE(run.ok()) << work.name << " at " << alignment_bytes << ": " << run.status();
-    const cuda::Difference difference =
-        cuda::Compare(ReferenceOf(work, operands), run->outputs, precision);
-    EXPECT_TRUE(cuda::Passes(difference, work.problem, precision)) << work.name;
+    const absl::Status right = CheckRun(work, trial, ReferenceOf(work, trial.operands), *run);
+    EXPECT_TRUE(right.ok()) << right;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, AlignmentTest,
-                         testing::Combine(testing::ValuesIn(cuda::GeneratedFamilies()),
-                                          testing::Values(Precision::kStrict, Precision::kFp16)),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param)->name) + "_" +
-                                  cuda::PrecisionName(std::get<1>(info.param));
-                         });
+// bf16's texts are those of fp16 but for the conversions, and are left to a long run.
+std::vector<Parameters> FormsOf(bool is_long) {
+  std::vector<Parameters> forms = cuda::FamilyForms();
+  std::erase_if(forms, [is_long](const Parameters& form) {
+    return (std::get<1>(form) == Precision::kBf16) != is_long;
+  });
+  return forms;
+}
+
+std::string NameOfForm(const testing::TestParamInfo<Parameters>& info) {
+  return std::string(std::get<0>(info.param)->name) + "_" +
+         cuda::PrecisionName(std::get<1>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, AlignmentTest, testing::ValuesIn(FormsOf(false)), NameOfForm);
+INSTANTIATE_TEST_SUITE_P(Long, AlignmentTest, testing::ValuesIn(FormsOf(true)), NameOfForm);
 
 }  // namespace
 }  // namespace plait::simulated_gpu

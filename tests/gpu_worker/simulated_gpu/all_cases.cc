@@ -1,6 +1,7 @@
 #include "tests/gpu_worker/simulated_gpu/all_cases.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/substitute.h"
 #include "base/random.h"
@@ -10,6 +11,7 @@ namespace plait::simulated_gpu {
 namespace {
 
 using cuda::Activation;
+using cuda::AttentionProblem;
 using cuda::ConvProblem;
 using cuda::ElementwiseProblem;
 using cuda::GeneratedCase;
@@ -48,6 +50,17 @@ ConvProblem AnyDepthwise(Random& random) {
   p.residual = random.Integer(0, 1) != 0;
   p.prologue_relu = random.Integer(0, 1) != 0;
   p.activation = AnyActivation(random);
+  return p;
+}
+
+// Behind activations that libraries have no kernels for.
+ConvProblem AnyConvolution(Random& random) {
+  ConvProblem p = AnyDepthwise(random);
+  p.groups = random.Integer(1, 2);
+  p.c = p.groups * random.Integer(1, 20);
+  p.k = p.groups * random.Integer(1, 70);
+  p.activation = static_cast<Activation>(
+      random.Integer(static_cast<int>(Activation::kGelu), static_cast<int>(Activation::kTanh)));
   return p;
 }
 
@@ -218,11 +231,22 @@ RecurrentLayerProblem AnyRecurrentLayer(Random& random) {
   return p;
 }
 
+AttentionProblem AnyAttention(Random& random) {
+  const auto coin = [&random] { return random.Integer(0, 1) != 0; };
+  AttentionProblem p{.batch = random.Integer(1, 2), .heads = random.Integer(1, 3)};
+  p.query = random.Integer(1, 40);
+  p.keys = random.Integer(1, 70);
+  p.dim = random.Integer(1, 40);
+  p.mask = coin(), p.causal = coin();
+  p.mask_batch = coin(), p.mask_heads = coin(), p.mask_query = coin();
+  return p;
+}
+
 }  // namespace
 
-std::vector<GeneratedCase> AllCases() {
+std::vector<GeneratedCase> OddCases() {
   Random random(20);
-  std::vector<GeneratedCase> cases = cuda::GeneratedCases();
+  std::vector<GeneratedCase> cases;
   for (int i = 0; i < 10; ++i) {
     const std::string name = "odd" + std::to_string(i);
     cases.push_back({name, AnyDepthwise(random)});
@@ -243,8 +267,26 @@ std::vector<GeneratedCase> AllCases() {
   for (int i = 0; i < 10; ++i) {
     cases.push_back({"odd" + std::to_string(i), AnyRecurrentLayer(random)});
   }
+  for (int i = 0; i < 3; ++i) {
+    cases.push_back({"odd" + std::to_string(i), AnyConvolution(random)});
+  }
+  cases.push_back({"odd0", AnyAttention(random)});
+  // BERT's mask: one row of keys for all queries and heads of a sequence.
+  cases.push_back({"mask_of_keys", AttentionProblem{.batch = 2,
+                                                    .heads = 2,
+                                                    .query = 9,
+                                                    .keys = 37,
+                                                    .dim = 12,
+                                                    .mask = true,
+                                                    .mask_query = false}});
   // A few have an output without pixels.
   std::erase_if(cases, [](const GeneratedCase& c) { return !cuda::ShapeOf(c.problem).ok(); });
+  return cases;
+}
+
+std::vector<GeneratedCase> AllCases() {
+  std::vector<GeneratedCase> cases = cuda::GeneratedCases();
+  for (GeneratedCase& c : OddCases()) cases.push_back(std::move(c));
   return cases;
 }
 

@@ -6,8 +6,10 @@
 
 namespace plait::simulated_gpu {
 
-// The cases that the families' authors thought of, and behind them seeded problems with odd shapes
-// for every generated family. Equal on every machine.
+// Seeded problems with odd shapes for every generated family. Equal on every machine.
+std::vector<cuda::GeneratedCase> OddCases();
+
+// The cases that the families' authors thought of, and behind them the odd ones.
 std::vector<cuda::GeneratedCase> AllCases();
 
 }  // namespace plait::simulated_gpu

@@ -33,9 +33,9 @@ std::vector<float> Cast(const std::vector<float>& values, ElementType from, Elem
   const auto program = DecodeKernel(*module, EntryOf(works[0]));
   EXPECT_TRUE(program.ok()) << program.status();
   if (!program.ok()) return {};
-  cuda::HostOperands operands;
-  operands.inputs = {values};
-  const auto run = RunWork(*program, works[0], operands, 0, 1);
+  Trial trial;
+  trial.operands.inputs = {values};
+  const auto run = RunWork(*program, works[0], trial);
   EXPECT_TRUE(run.ok()) << run.status();
   return run.ok() ? run->outputs[0] : std::vector<float>();
 }

@@ -96,10 +96,8 @@ class DriverGraphTest : public testing::TestWithParam<const cuda::GeneratedFamil
       outputs[argument.index] =
           cuda::FromStorage(bytes.data(), count, argument.type, work.precision);
     }
-    const cuda::Difference difference =
-        cuda::Compare(ReferenceOf(work, operands), outputs, work.precision);
-    EXPECT_EQ(difference.not_numbers, 0) << work.name;
-    EXPECT_LE(difference.relative_l2, cuda::RelativeL2Max(work.precision)) << work.name;
+    const absl::Status right = CheckOutputs(work, ReferenceOf(work, operands), outputs);
+    EXPECT_TRUE(right.ok()) << right;
   }
 
   SimulatedDriver driver_;

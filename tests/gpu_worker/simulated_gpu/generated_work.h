@@ -40,25 +40,51 @@ absl::StatusOr<std::string> PtxOfWork(const std::vector<Work>& all,
 std::string SourceOfWork(const std::vector<Work>& all);
 std::string EntryOf(const Work& work);  // the kernel's name in that module
 
+// What a kernel is run on: the operands of its problem, and whether there is a word for errors,
+// which a kernel that has one as an argument may be without.
+struct Trial {
+  cuda::HostOperands operands;
+  bool has_error_word = true;
+};
+
+// The operands of OperandsOf(). Of a gather also some with an index below the rows and one beyond
+// them, with a word and without.
+std::vector<Trial> TrialsOf(const Work& work);
+
+struct RunOptions {
+  int64_t address_offset = 0;  // of each operand, behind a multiple of 256 bytes
+  uint64_t seed = 1;
+  int64_t instructions_max = int64_t{1} << 32;
+};
+
 struct GeneratedRun {
   std::vector<std::vector<float>> outputs;
+  int64_t error_word = 0;
   LaunchReport report;  // of the last launch
 };
 
-// Runs a kernel on the problem's operands, each in an allocation of its own at `address_offset`
-// bytes behind a multiple of 256; as often as it is launched. Errors: as Launch();
-// kFailedPrecondition for an output of which not every byte was written.
-absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work,
-                                     const cuda::HostOperands& operands, int64_t address_offset,
-                                     uint64_t seed, int64_t instructions_max = int64_t{1} << 32);
+// Runs a kernel on operands each of which has an allocation of its own; as often as it is launched.
+// Errors: as Launch(); kFailedPrecondition for an output of which not every byte was written.
+absl::StatusOr<GeneratedRun> RunWork(const Program& program, const Work& work, const Trial& trial,
+                                     const RunOptions& options = {});
 
 // What the device has of an argument that is no output.
 std::vector<std::byte> BytesOf(const cuda::KernelArgument& argument,
                                const cuda::HostOperands& operands, cuda::Precision precision);
 
-// The operands of a work, and what it should make of them.
+// The operands of a work, and what it should make of them: an index beyond a gather's rows is that
+// of the nearest row.
 cuda::HostOperands OperandsOf(const Work& work);
-std::vector<cuda::ReferenceElement> ReferenceOf(const Work& work,
-                                                const cuda::HostOperands& operands);
+std::vector<cuda::ReferenceElement> ReferenceOf(const Work& work, cuda::HostOperands operands);
+
+// Whether outputs are within all bounds of the reference. Errors: kOutOfRange with how far off they
+// are.
+absl::Status CheckOutputs(const Work& work, const std::vector<cuda::ReferenceElement>& reference,
+                          const std::vector<std::vector<float>>& outputs);
+// The same of a run, whose word must name the place of a wrong index if there is one, and else be
+// zero. Errors: also kDataLoss.
+absl::Status CheckRun(const Work& work, const Trial& trial,
+                      const std::vector<cuda::ReferenceElement>& reference,
+                      const GeneratedRun& run);
 
 }  // namespace plait::simulated_gpu

@@ -47,7 +47,7 @@ std::vector<Original> OriginalsOf(const cuda::GeneratedFamily& family, PtxModule
     const auto program = DecodeKernel(*module, EntryOf(all[i]));
     EXPECT_TRUE(program.ok()) << program.status();
     if (!program.ok()) return {};
-    auto run = RunWork(*program, all[i], original.operands, 0, 1);
+    auto run = RunWork(*program, all[i], {original.operands});
     EXPECT_TRUE(run.ok()) << all[i].name << ": " << run.status();
     if (!run.ok()) return {};
     original.run = *std::move(run);
@@ -71,8 +71,9 @@ class MutantsTest : public testing::TestWithParam<const cuda::GeneratedFamily*> 
     ++planted_;
     bool same = true;
     for (uint64_t seed : {1, 2}) {
-      const auto run = RunWork(*program, original.work, original.operands, 0, seed,
-                               20 * original.run.report.instructions + 10000);
+      const auto run = RunWork(
+          *program, original.work, {original.operands},
+          {.seed = seed, .instructions_max = 20 * original.run.report.instructions + 10000});
       if (!run.ok()) {
         ++tally.refused;
         return;

@@ -114,7 +114,7 @@ TEST_P(TrafficTest, StoresFillTheirSectors) {
   for (size_t i = 0; i < all.size(); ++i) {
     const auto program = DecodeKernel(*module, EntryOf(all[i]));
     ASSERT_TRUE(program.ok()) << program.status();
-    const auto run = RunWork(*program, all[i], OperandsOf(all[i]), 0, 1);
+    const auto run = RunWork(*program, all[i], {OperandsOf(all[i])});
     ASSERT_TRUE(run.ok()) << all[i].name << ": " << run.status();
     int64_t wavefronts = 0, least = 0;
     for (const AccessReport& access : run->report.accesses) {
