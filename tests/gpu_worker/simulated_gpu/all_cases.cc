@@ -290,4 +290,32 @@ std::vector<GeneratedCase> AllCases() {
   return cases;
 }
 
+std::vector<GeneratedCase> MutatedCases() {
+  std::vector<GeneratedCase> cases = cuda::GeneratedCases();
+  // Most of its one round of channels is zeros.
+  std::erase_if(cases, [](const GeneratedCase& c) { return c.name == "separable"; });
+  const auto add = [&cases](cuda::Problem problem) { cases.push_back({"large", problem}); };
+  SeparableConvProblem pair{.depthwise = {.n = 2, .c = 70, .h = 9, .w = 8, .k = 70, .r = 3, .s = 3},
+                            .pointwise = {.n = 2, .c = 70, .h = 9, .w = 9, .k = 131}};
+  pair.depthwise.groups = 70;
+  pair.depthwise.pad = {1, 2, 1, 1};
+  pair.depthwise.bias = true;
+  add(pair);
+  ConvProblem dense{.n = 2, .c = 14, .h = 9, .w = 8, .k = 150, .r = 3, .s = 2};
+  dense.pad = {1, 1, 1, 0};
+  dense.groups = 2;
+  dense.activation = Activation::kSilu;
+  add(dense);
+  add(MovementProblem{.kind = Move::kGather, .inputs = {{3, 9, 50}, {31}}, .axis = 1});
+  add(MovementProblem{.kind = Move::kGather, .inputs = {{3, 9, 5}, {131}}, .axis = 1});
+  add(ElementwiseProblem{"relu(add(x0,mul(x1,0.5)))", {3, 7, 130}, {{3, 7, 130}, {7, 1}}});
+  add(ElementwiseProblem{"gelu(sub(x0,x1))", {5, 431}, {{5, 431}, {431}}});
+  using Rows = RowsProblem::Kind;
+  for (const Rows kind : {Rows::kSoftmax, Rows::kReduceMean, Rows::kReduceMax}) {
+    add(RowsProblem{.kind = kind, .rows = 1100, .columns = 5, .inner = 550});
+  }
+  add(ScaleShiftProblem{.n = 3, .c = 24, .spatial = 51, .activation = Activation::kRelu});
+  return cases;
+}
+
 }  // namespace plait::simulated_gpu

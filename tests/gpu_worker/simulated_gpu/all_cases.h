@@ -12,4 +12,8 @@ std::vector<cuda::GeneratedCase> OddCases();
 // The cases that the families' authors thought of, and behind them the odd ones.
 std::vector<cuda::GeneratedCase> AllCases();
 
+// Those whose kernels are given faults: so large that there is a second block, a second round of
+// each loop, and a rest behind the last whole one.
+std::vector<cuda::GeneratedCase> MutatedCases();
+
 }  // namespace plait::simulated_gpu

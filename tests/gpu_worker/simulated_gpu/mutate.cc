@@ -21,8 +21,11 @@ bool EndsInNumber(const PtxInstruction& instruction) {
          instruction.operands.back().kind == PtxOperand::Kind::kInteger;
 }
 
+// But for the reciprocals that divisions by constants become, in 16 bits: the next number divides
+// as well.
 bool IsFactor(const PtxInstruction& instruction) {
   const std::string& opcode = instruction.opcode;
+  if (opcode == "mul.wide.u16") return false;
   if (absl::StartsWith(opcode, "mad.lo")) {
     return instruction.operands.size() == 4 &&
            instruction.operands[2].kind == PtxOperand::Kind::kInteger;
@@ -51,6 +54,38 @@ bool Fits(Mutation mutation, const PtxInstruction& instruction) {
   return false;
 }
 
+// "%rd12" without its number; special registers and variables as they are.
+std::string NameWithoutNumber(absl::string_view name) {
+  const size_t digits = name.find_first_of("0123456789");
+  if (absl::StartsWith(name, "$")) return "$";
+  if (!absl::StartsWith(name, "%") || absl::StrContains(name, ".")) return std::string(name);
+  return std::string(name.substr(0, digits));
+}
+
+std::string TextOf(const PtxOperand& operand) {
+  const auto offset = static_cast<int64_t>(operand.bits);
+  switch (operand.kind) {
+    case PtxOperand::Kind::kName:
+      return NameWithoutNumber(operand.name);
+    case PtxOperand::Kind::kInteger:
+      return absl::StrCat(offset);
+    case PtxOperand::Kind::kAddress:
+      return absl::StrCat("[", NameWithoutNumber(operand.name), "+", offset, "]");
+    default:
+      break;
+  }
+  return absl::StrCat(operand.parts.size(), " parts");
+}
+
+std::string TextOf(const PtxInstruction& instruction) {
+  std::string text = instruction.guard.empty() ? "" : "@%p ";
+  absl::StrAppend(&text, instruction.opcode);
+  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+    absl::StrAppend(&text, i == 0 ? " " : ", ", TextOf(instruction.operands[i]));
+  }
+  return text;
+}
+
 // The instruction becomes a jump to the next one, so that labels stay where they are.
 void Drop(PtxKernel* kernel, size_t at) {
   const std::string label = "$behind_mutant";
@@ -70,24 +105,9 @@ void ShiftOffset(PtxInstruction* instruction) {
   instruction->operands[load ? 1 : 0].bits += static_cast<uint64_t>(BytesOfType(words.back()));
 }
 
-}  // namespace
-
-const char* MutationName(Mutation mutation) {
-  static constexpr const char* kNames[] = {"drop_barrier", "shift_offset", "drop_guard",
-                                           "swap_stride",  "move_bound",   "drop_store",
-                                           "other_shuffle"};
-  return kNames[static_cast<int>(mutation)];
-}
-
-std::string Mutate(Mutation mutation, Random& random, PtxKernel* kernel) {
-  std::vector<size_t> places;
-  for (size_t i = 0; i < kernel->instructions.size(); ++i) {
-    if (Fits(mutation, kernel->instructions[i])) places.push_back(i);
-  }
-  if (places.empty()) return "";
-  const size_t at = places[random.Next() % places.size()];
+// Plants the fault.
+void Plant(Mutation mutation, size_t at, PtxKernel* kernel) {
   PtxInstruction& instruction = kernel->instructions[at];
-  const std::string place = absl::StrCat("PTX line ", instruction.line, ", ", instruction.opcode);
   switch (mutation) {
     case Mutation::kDropBarrier:
     case Mutation::kDropGuard:
@@ -109,7 +129,88 @@ std::string Mutate(Mutation mutation, Random& random, PtxKernel* kernel) {
       instruction.operands[2].kind = PtxOperand::Kind::kInteger;
       break;
   }
-  return place;
+}
+
+PtxOperand Integer(uint64_t bits) {
+  return {.kind = PtxOperand::Kind::kInteger, .name = {}, .bits = bits, .parts = {}};
+}
+
+PtxInstruction StoreToNowhere(int line) {
+  PtxInstruction store;
+  store.line = line;
+  store.opcode = "st.global.u32";
+  store.operands = {{.kind = PtxOperand::Kind::kAddress, .name = {}, .parts = {}}, Integer(0)};
+  return store;
+}
+
+// At which numbers a comparison with `bound` and one with the next number differ.
+std::vector<uint64_t> DifferingNumbers(absl::string_view comparison, uint64_t bound) {
+  if (comparison == "gt" || comparison == "le") return {bound + 1};
+  if (comparison == "ge" || comparison == "lt") return {bound};
+  return {bound, bound + 1};
+}
+
+// Puts "setp.<comparison> alarm, <number>, <with>; @alarm st" in front of the instruction.
+void AlarmIf(const std::string& comparison, const std::string& type, const PtxOperand& number,
+             uint64_t with, size_t at, PtxKernel* kernel) {
+  static constexpr const char* kAlarm = "%plait_alarm";
+  kernel->registers[kAlarm] = "pred";
+  PtxInstruction compare;
+  compare.line = kernel->instructions[at].line;
+  compare.opcode = absl::StrCat("setp.", comparison, ".", type);
+  compare.operands = {{.name = kAlarm, .parts = {}}, number, Integer(with)};
+  PtxInstruction store = StoreToNowhere(compare.line);
+  store.guard = kAlarm;
+  kernel->instructions.insert(kernel->instructions.begin() + at, {compare, store});
+  for (auto& [label, target] : kernel->labels) {
+    if (target > at) target += 2;
+  }
+}
+
+void PlantAlarm(Mutation mutation, size_t at, PtxKernel* kernel) {
+  const PtxInstruction instruction = kernel->instructions[at];
+  const std::vector<std::string> words = absl::StrSplit(instruction.opcode, '.');
+  if (mutation == Mutation::kMoveBound) {
+    for (uint64_t number : DifferingNumbers(words[1], instruction.operands.back().bits)) {
+      AlarmIf("eq", words.back(), instruction.operands[1], number, at, kernel);
+    }
+    return;
+  }
+  if (mutation == Mutation::kSwapStride) {
+    const std::string type = words.back() == "b32" ? "u32" : words.back();
+    AlarmIf("ne", type, instruction.operands[1], 0, at, kernel);
+    return;
+  }
+  PtxInstruction store = StoreToNowhere(instruction.line);
+  store.guard = instruction.guard;
+  store.guard_negated = instruction.guard_negated;
+  kernel->instructions[at] = store;
+}
+
+}  // namespace
+
+const char* MutationName(Mutation mutation) {
+  static constexpr const char* kNames[] = {"drop_barrier", "shift_offset", "drop_guard",
+                                           "swap_stride",  "move_bound",   "drop_store",
+                                           "other_shuffle"};
+  return kNames[static_cast<int>(mutation)];
+}
+
+std::optional<Mutant> Mutate(Mutation mutation, Random& random, const PtxKernel& kernel) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < kernel.instructions.size(); ++i) {
+    if (Fits(mutation, kernel.instructions[i])) places.push_back(i);
+  }
+  if (places.empty()) return std::nullopt;
+  const size_t number = random.Next() % places.size();
+  const size_t at = places[number];
+  Mutant mutant{.place = absl::StrCat(number + 1, " of ", places.size(), ", ",
+                                      TextOf(kernel.instructions[at])),
+                .kernel = kernel,
+                .alarmed = kernel};
+  Plant(mutation, at, &mutant.kernel);
+  PlantAlarm(mutation, at, &mutant.alarmed);
+  return mutant;
 }
 
 }  // namespace plait::simulated_gpu
