@@ -22,8 +22,10 @@ constexpr size_t kProgramKernels = 16;
 
 constexpr char kTableHead[] =
     R"(// What ptxas gives the kernels that plait generates in strict fp32, by NVRTC 13.0: of each
-// variant the most that a kernel of usual models takes. `build/kernel_resources --table FILE`
-// writes it, and kernel_table_test writes it again and compares.
+// variant the most that a kernel of usual models takes. So it knows nothing of kernels in TF32 and
+// in 16 bits, and one that takes less than the worst of its variant is priced as that one.
+// `build/kernel_resources --table FILE` writes it, and kernel_table_test writes it again and
+// compares.
 // PLAIT_GENERATED_KERNEL(family, variant, threads, shared_bytes, sm_80, sm_89, sm_90a): threads and
 // bytes of a block, registers of a thread by architecture.
 )";
