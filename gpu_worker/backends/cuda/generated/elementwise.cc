@@ -51,22 +51,30 @@ Flat Flatten(const ElementwiseProblem& p, const KernelForm& form) {
   return flat;
 }
 
-// Where an operand of these sizes has element `e` of the shape.
+// Where an operand of these sizes has element `e` of the shape, vector `i` of so many elements.
+// What has vectors is counted in them: a product by their width shows the compiler that all of them
+// are aligned. Where it cannot see that it loads and stores one element after the other.
 std::string OffsetSource(const Flat& flat, const std::vector<int64_t>& sizes,
-                         const PixelPitch& pitch) {
+                         const PixelPitch& pitch, int width) {
   if (sizes == flat.shape && pitch.is_dense()) return "e";
+  const bool has_vectors = width > 1 && sizes.back() != 1;
+  const int64_t unit = has_vectors ? width : 1;
+  const std::string number = has_vectors ? "i" : "e";
   std::string text;
   int64_t output_stride = 1, input_stride = 1;
   for (size_t d = flat.shape.size(); d-- > 0;) {
+    const bool is_last = d + 1 == flat.shape.size();
+    const int64_t extent = flat.shape[d] / (is_last ? unit : 1);
     if (sizes[d] != 1) {
       text += text.empty() ? "" : " + ";
-      text += "e / " + std::to_string(output_stride) + "u % " + std::to_string(flat.shape[d]) +
+      text += number + " / " + std::to_string(output_stride) + "u % " + std::to_string(extent) +
               "u * " + std::to_string(input_stride) + "u";
     }
-    output_stride *= flat.shape[d];
-    input_stride *= d + 1 == sizes.size() && !pitch.is_dense() ? pitch.pitch : sizes[d];
+    output_stride *= extent;
+    input_stride *= is_last ? (pitch.is_dense() ? sizes[d] : pitch.pitch) / unit : sizes[d];
   }
-  return text.empty() ? "0u" : text;
+  if (text.empty()) return "0u";
+  return has_vectors ? "(" + text + ") * kWidth" : text;
 }
 
 // One thread for kWidth neighbours in memory: every operand that does not broadcast is read along
@@ -81,7 +89,7 @@ GeneratedKernel ElementwiseKernel(const Problem& problem, const Flat& flat,
     const bool floats = type == ElementType::kFloat;
     kernel.arguments.push_back({Kind::kInput, static_cast<int>(i), type});
     const std::string n = std::to_string(i),
-                      offset = OffsetSource(flat, flat.inputs[i], pitches.input(i));
+                      offset = OffsetSource(flat, flat.inputs[i], pitches.input(i), width);
     const bool spread = width > 1 && flat.inputs[i].back() == 1;
     loads += std::string("  ") + HeldName(type) + " a" + n + "[kWidth];\n";
     if (spread) {
@@ -118,7 +126,7 @@ $NAMES$    result[j] = $EXPRESSION$;
 }
 )",
                            {{"PARAMETERS", Parameters(kernel.arguments)},
-                            {"PLACE", OffsetSource(flat, flat.shape, pitches.output(0))},
+                            {"PLACE", OffsetSource(flat, flat.shape, pitches.output(0), width)},
                             {"HELD", HeldName(result)},
                             {"STORE", VectorFunction("Store", result)},
                             {"LOADS", loads},
