@@ -1,22 +1,21 @@
 // What generated kernels of models take of a multiprocessor, without one:
 // `kernel_resources [--jsonl FILE] MODEL.onnx...` plans each model for the described device h200,
-// lists the generated kernels of its problems in strict fp32, TF32, fp16 and bf16, and compiles
-// each, once, for sm_80, sm_89, sm_90a and sm_100, several in one program.
+// lists the generated kernels of the plans' steps (model_kernels.h) in strict fp32, TF32, fp16 and
+// bf16, and compiles each, once, for sm_80, sm_89, sm_90a and sm_100, several in one program.
 //
 // Prints a line for each family, precision and architecture (kernels, the most registers, bytes of
-// shared memory, the least occupancy, kernels that spill), then every kernel that spills. FILE gets
-// a line of JSON for each kind of kernel. `kernel_resources --table FILE` writes instead what
+// shared memory, the least occupancy, kernels that spill), every kernel that spills, and which
+// lines of spill_exceptions.def these models have no need of. FILE gets a line of JSON for each
+// kind of kernel. `kernel_resources --table FILE` writes instead what
 // optimizer/cost/generated_kernels.def has, for which no model is needed. Exits 1 where a kernel
-// does not compile, or with a warning; what spills is for its reader to judge. What is said is
-// ptxas's word, and no device's.
+// does not compile, or with a warning, or spills without an exception. What is said is ptxas's
+// word, and no device's.
 //
 //   cmake --build build --target kernel_resources && build/kernel_resources build/models/*.onnx
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
-#include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -25,84 +24,34 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/parallel_for.h"
-#include "base/status_macros.h"
-#include "bench/search/described_plans.h"
-#include "bench/search/described_search.h"
 #include "bench/simulated_gpu/kernel_table.h"
+#include "bench/simulated_gpu/model_kernels.h"
 #include "bench/simulated_gpu/ptxas_log.h"
+#include "bench/simulated_gpu/spill_exceptions.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/generated/kernel.h"
-#include "gpu_worker/backends/cuda/offers/kernel_problem.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 #include "nlohmann/json.hpp"
-#include "optimizer/cost/described_device.h"
 
 namespace plait {
 namespace {
 
 constexpr const char* kArchitectures[] = {"sm_80", "sm_89", "sm_90a", "sm_100"};
-constexpr cuda::Precision kPrecisions[] = {cuda::Precision::kStrict, cuda::Precision::kTf32,
-                                           cuda::Precision::kFp16, cuda::Precision::kBf16};
 // Of one program: fewer leave NVRTC's start to each, more leave processors idle at the end.
 constexpr size_t kBatchKernels = 16;
 
-struct ListedKernel {
-  std::string family;
-  std::string problem;
-  cuda::Precision precision;
-  cuda::GeneratedKernel kernel;
-};
-
-// The kernels of all models, each once.
-class KernelSet {
- public:
-  absl::Status AddModel(const std::string& path) {
-    PLAIT_ASSIGN_OR_RETURN(const Graph graph, NormalFormOf(path));
-    PLAIT_ASSIGN_OR_RETURN(const std::vector<Plan> plans, PlansOnDescribed(graph, kH200Device));
-    for (const Plan& plan : plans) {
-      for (const Step& step : plan.steps) {
-        if (step.kernel.nodes.empty()) continue;
-        const std::optional<cuda::KernelProblem> problem =
-            cuda::ProblemOfKernel(graph, step.kernel);
-        if (problem.has_value() && cuda::ShapeOf(problem->problem).ok()) AddProblem(*problem);
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  const std::vector<ListedKernel>& kernels() const { return kernels_; }
-
- private:
-  void AddProblem(const cuda::KernelProblem& problem) {
-    for (const cuda::Precision precision : kPrecisions) {
-      for (const cuda::GeneratedFamily* family : cuda::GeneratedFamilies()) {
-        if (precision == cuda::Precision::kTf32 && !family->rounds_to_tf32) continue;
-        for (cuda::GeneratedKernel& kernel :
-             family->generate(problem.problem, precision, problem.layout)) {
-          if (!kernel.is_listed || !sources_.emplace(precision, kernel.source).second) continue;
-          kernels_.push_back(
-              {family->name, cuda::ProblemName(problem.problem), precision, std::move(kernel)});
-        }
-      }
-    }
-  }
-
-  std::vector<ListedKernel> kernels_;
-  std::set<std::pair<cuda::Precision, std::string>> sources_;
-};
-
 struct Batch {
   const char* architecture;
-  std::vector<const ListedKernel*> kernels;  // of one precision
-  std::vector<KernelResources> resources;    // by kernel
+  std::vector<const ModelKernel*> kernels;  // of one precision
+  std::vector<KernelResources> resources;   // by kernel
   std::string failure;
 };
 
 void Compile(Batch* batch) {
   std::vector<const cuda::GeneratedKernel*> kernels;
-  for (const ListedKernel* listed : batch->kernels) kernels.push_back(&listed->kernel);
+  for (const ModelKernel* listed : batch->kernels) kernels.push_back(&listed->kernel);
   const cuda::Result<cuda::CubinWithLog> compiled = cuda::CompileToCubinWithLog(
-      cuda::DeviceSource(kernels, batch->kernels[0]->precision), batch->architecture);
+      cuda::DeviceSource(kernels, batch->kernels[0]->form.precision), batch->architecture);
   if (!compiled.ok()) {
     batch->failure = compiled.error().message;
     return;
@@ -110,19 +59,19 @@ void Compile(Batch* batch) {
   batch->failure = WarningsOf(compiled.value().log);
   const std::map<std::string, KernelResources> told = ReadPtxasLog(compiled.value().log);
   for (size_t i = 0; i < batch->kernels.size(); ++i) {
-    const auto found = told.find(cuda::EntryOf(*kernels[i], batch->kernels[i]->precision));
+    const auto found = told.find(cuda::EntryOf(*kernels[i], batch->kernels[i]->form.precision));
     if (found == told.end()) {
-      absl::StrAppend(&batch->failure, "ptxas says nothing of ", batch->kernels[i]->family, "/",
-                      batch->kernels[i]->kernel.variant, "\n");
+      absl::StrAppend(&batch->failure, "ptxas says nothing of ", batch->kernels[i]->family->name,
+                      "/", batch->kernels[i]->kernel.variant, "\n");
       return;
     }
     batch->resources.push_back(found->second);
   }
 }
 
-std::vector<Batch> BatchesOf(const std::vector<ListedKernel>& kernels) {
-  std::map<cuda::Precision, std::vector<const ListedKernel*>> by_precision;
-  for (const ListedKernel& kernel : kernels) by_precision[kernel.precision].push_back(&kernel);
+std::vector<Batch> BatchesOf(const std::vector<ModelKernel>& kernels) {
+  std::map<cuda::Precision, std::vector<const ModelKernel*>> by_precision;
+  for (const ModelKernel& kernel : kernels) by_precision[kernel.form.precision].push_back(&kernel);
   std::vector<Batch> batches;
   for (const auto& [precision, of_precision] : by_precision) {
     for (size_t first = 0; first < of_precision.size(); first += kBatchKernels) {
@@ -136,20 +85,16 @@ std::vector<Batch> BatchesOf(const std::vector<ListedKernel>& kernels) {
   return batches;
 }
 
-int ThreadsOf(const cuda::GeneratedKernel& kernel) {
-  return static_cast<int>(kernel.block[0] * kernel.block[1] * kernel.block[2]);
-}
-
 // One kernel on one architecture.
 struct Row {
-  const ListedKernel& listed;
+  const ModelKernel& listed;
   const char* architecture;
   KernelResources resources;
 
   double occupancy() const {
     return OccupancyOf(resources, ThreadsOf(listed.kernel), MultiprocessorOf(architecture));
   }
-  bool spills() const { return resources.spill_store_bytes + resources.spill_load_bytes > 0; }
+  bool spills() const { return SpilledBytes(resources) > 0; }
   nlohmann::ordered_json ToJson() const {
     return {{"registers", resources.registers},
             {"shared_bytes", resources.shared_bytes},
@@ -160,18 +105,19 @@ struct Row {
   }
 };
 
-nlohmann::ordered_json KernelJson(const ListedKernel& listed) {
-  return {{"family", listed.family},
+nlohmann::ordered_json KernelJson(const ModelKernel& listed) {
+  return {{"family", listed.family->name},
           {"variant", listed.kernel.variant},
-          {"problem", listed.problem},
-          {"precision", cuda::PrecisionName(listed.precision)},
+          {"problem", cuda::ProblemName(listed.problem)},
+          {"places", PlacesName(listed.form)},
+          {"precision", cuda::PrecisionName(listed.form.precision)},
           {"threads", ThreadsOf(listed.kernel)}};
 }
 
 // Kernels that are alike in all of it share a line, which counts them.
-void WriteLines(const std::vector<ListedKernel>& kernels, const std::vector<Row>& rows,
+void WriteLines(const std::vector<ModelKernel>& kernels, const std::vector<Row>& rows,
                 std::ostream& lines) {
-  std::map<const ListedKernel*, nlohmann::ordered_json> by_kernel;
+  std::map<const ModelKernel*, nlohmann::ordered_json> by_kernel;
   for (const Row& row : rows) {
     const auto [entry, is_new] = by_kernel.try_emplace(&row.listed);
     if (is_new) entry->second = KernelJson(row.listed);
@@ -179,7 +125,7 @@ void WriteLines(const std::vector<ListedKernel>& kernels, const std::vector<Row>
   }
   std::map<std::string, int> counts;
   for (const auto& [kernel, json] : by_kernel) ++counts[json.dump()];
-  for (const ListedKernel& kernel : kernels) {
+  for (const ModelKernel& kernel : kernels) {
     const auto found = by_kernel.find(&kernel);
     if (found == by_kernel.end()) continue;
     int& count = counts[found->second.dump()];
@@ -196,8 +142,8 @@ void PrintSummary(const std::vector<Row>& rows) {
   };
   std::map<std::tuple<std::string, std::string, std::string>, Sum> sums;
   for (const Row& row : rows) {
-    Sum& sum =
-        sums[{row.listed.family, cuda::PrecisionName(row.listed.precision), row.architecture}];
+    Sum& sum = sums[{row.listed.family->name, cuda::PrecisionName(row.listed.form.precision),
+                     row.architecture}];
     ++sum.kernels;
     sum.registers = std::max(sum.registers, row.resources.registers);
     sum.shared_bytes = std::max(sum.shared_bytes, row.resources.shared_bytes);
@@ -216,6 +162,24 @@ void PrintSummary(const std::vector<Row>& rows) {
     std::printf("spills on %s: %s %s\n", row.architecture, KernelJson(row.listed).dump().c_str(),
                 row.ToJson().dump().c_str());
   }
+}
+
+// Returns whether all that spills is listed.
+bool CheckSpills(const std::vector<Row>& rows) {
+  SpillCheck check;
+  bool all_are_listed = true;
+  for (const Row& row : rows) {
+    const std::string fault =
+        check.Check({row.listed.family->name, row.listed.kernel.variant, row.architecture,
+                     ThreadsOf(row.listed.kernel), row.resources});
+    if (fault.empty()) continue;
+    all_are_listed = false;
+    std::printf("%s\n", fault.c_str());
+  }
+  for (const std::string& exception : check.Unneeded()) {
+    std::printf("not needed: %s\n", exception.c_str());
+  }
+  return all_are_listed;
 }
 
 int WriteTable(const char* path) {
@@ -239,7 +203,8 @@ int Main(std::vector<std::string> arguments) {
     }
     arguments.erase(arguments.begin(), arguments.begin() + 2);
   }
-  KernelSet set;
+  ModelKernels set({cuda::Precision::kStrict, cuda::Precision::kTf32, cuda::Precision::kFp16,
+                    cuda::Precision::kBf16});
   for (const std::string& path : arguments) {
     const absl::Status status = set.AddModel(path);
     if (!status.ok()) {
@@ -263,7 +228,7 @@ int Main(std::vector<std::string> arguments) {
   }
   if (lines.is_open()) WriteLines(set.kernels(), rows, lines);
   PrintSummary(rows);
-  return all_well ? 0 : 1;
+  return CheckSpills(rows) && all_well ? 0 : 1;
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ import light  # noqa: E402 (found through the line above)
 import skeleton  # noqa: E402
 
 # Built where CUDA's headers are, and cuDNN's.
-PROGRAMS = ["kernel_traffic"]
+PROGRAMS = ["kernel_resources", "kernel_traffic"]
 pytestmark = pytest.mark.skipif(
     not all((BUILD / program).exists() for program in PROGRAMS), reason="they are not built")
 
