@@ -21,6 +21,7 @@ PARTS = (SIMULATED / "libcuda.so.1", programs.BUILD / "plait-gpu-record",
 sys.path.append(str(BENCH / "gpu"))
 
 import pack  # noqa: E402 (found through the line above)
+from jobs import POLICIES  # noqa: E402
 
 pytestmark = [
     pytest.mark.long,
@@ -36,6 +37,7 @@ COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "cmake", "ninja", "make", "nvcc
 # Of the conformance cases those that a simulated device has done in a minute.
 CASES = "*Graphs*:*/scale_shift_strict:Sticky*"
 BUDGET_SECONDS = 590
+SETTINGS = ("strict", *POLICIES)
 
 PROGRAM = f"""
 set -eu
@@ -46,7 +48,7 @@ export PATH=/venv/bin:$PATH LD_LIBRARY_PATH=/simulated:/simulated/lib:{CUDA_LIBR
 export XDG_CACHE_HOME=/cache GTEST_FILTER='{CASES}'
 exec python /plait/bench/gpu/run --tiny --pack /pack --wheel /wheels/plait-*.whl --out /results \\
     --build /work --budget {BUDGET_SECONDS} --commit rehearsed \\
-    --job-options '--settings strict,sequential,nimble --job-seconds 60'
+    --job-options '--settings {','.join(SETTINGS)} --job-seconds 60'
 """
 
 
@@ -91,7 +93,7 @@ def test_every_step_runs_to_its_end_and_nothing_is_compiled(root):
     assert facts["conformance"]["graphs"] >= 9 and not facts["conformance"]["failures"]
     assert facts["conformance"]["sticky_error"] and facts["conformance"]["kernels"] > 0
     jobs = json.loads((results / "jobs.json").read_text())
-    assert [job["setting"] for job in jobs] == ["strict", "sequential", "nimble"]
+    assert [job["setting"] for job in jobs] == list(SETTINGS)
     for job in jobs:
         assert job["device"]["predicted"] and job["equivalence"]["verdict"] == "equivalent"
         assert job["optimized"]["latency_us_median"] is None
