@@ -16,7 +16,7 @@ import models
 import schemas
 
 sys.path.insert(0, str(ROOT / "runtime" / "python"))
-from plait import errors, results  # noqa: E402 (found through the line above)
+from plait import errors, reading, results  # noqa: E402 (found through the line above)
 
 OPTIMIZE = """
 import sys
@@ -164,9 +164,18 @@ def test_results_are_as_the_schemas_say():
 
 def test_a_result_of_a_later_version_is_read():
     later = {"reason": "X", "message": "m", "new": 1}
-    assert results.read(results.JobError, later) == results.JobError("X", "m")
+    assert reading.read(results.JobError, later) == results.JobError("X", "m")
     with pytest.raises(KeyError):
-        results.read(results.JobError, {"reason": "X"})
+        reading.read(results.JobError, {"reason": "X"})
+
+
+def test_a_result_of_an_earlier_version_is_read():
+    told = {field: 1 for field in ("latency_us_median", "latency_us_p10", "latency_us_p95",
+                                   "samples", "kernels", "fallback_nodes", "offchip_bytes",
+                                   "predicted_us")}
+    report = reading.read(results.BaselineReport, told)
+    assert report.fallback_operators == () and report.predicted_us_low is None
+    assert report.load_ms is None and report.kernels == 1
 
 
 def test_every_reason_has_an_exception():

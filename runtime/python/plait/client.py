@@ -16,7 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from plait.errors import UnreachableError, error_of
 from plait.options import JobOptions, Path, Tls, bounds, check_names
-from plait.results import Capabilities, Device, Event, Job, JobError, OptimizeResult, read
+from plait.reading import read
+from plait.results import Capabilities, Device, Event, Job, JobError, OptimizeResult
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -16,7 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 from plait import _programs
 from plait.errors import Error, InternalError, error_of
 from plait.options import JobOptions, Path, Tls, bounds, check_names
-from plait.results import Event, OptimizeResult, read
+from plait.reading import read
+from plait.results import Event, OptimizeResult
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import re
-import typing
 from collections.abc import Mapping, Sequence
-# Not `X | None`, which Python 3.9 cannot evaluate, as read() does.
-from typing import Any, Optional, TypeVar, Union
-
-_T = TypeVar("_T")
+# Not `X | None`, which Python 3.9 cannot evaluate, as reading.read() does.
+from typing import Optional
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +58,7 @@ class BaselineReport:
 
     Of a device that is only described (`DeviceReport.predicted`) nothing is measured: all but the
     prediction and its bounds, which other devices have not, are None. `fallback_operators` lists
-    what `fallback_nodes` counts, and is None in a report of an older plait."""
+    what `fallback_nodes` counts, and nothing in a report of an older plait."""
 
     latency_us_median: Optional[float]
     latency_us_p10: Optional[float]
@@ -70,7 +66,7 @@ class BaselineReport:
     samples: Optional[int]
     kernels: int
     fallback_nodes: int
-    fallback_operators: Optional[tuple[FallbackOperator, ...]]
+    fallback_operators: tuple[FallbackOperator, ...]
     offchip_bytes: int
     predicted_us: float
     predicted_us_low: Optional[float]
@@ -166,11 +162,11 @@ class FilePlanReport:
     threads: int
     shapes: Mapping[str, Sequence[int]]
     latency_us_median: Optional[float]
+    predicted_us: Optional[float]
     speedup: Optional[float]
     speedup_low: Optional[float]
     speedup_high: Optional[float]
     predicted: bool
-    predicted_us: Optional[float] = None  # missing in a report of an older plait
 
 
 @dataclasses.dataclass(frozen=True)
@@ -363,37 +359,3 @@ class Capabilities:
     blob_chunk_bytes_max: int
     budget_seconds_max: float
     warnings: tuple[str, ...]
-
-
-def read(kind: type[_T], data: Mapping[str, Any]) -> _T:
-    """A class of this file from JSON. What is missing is None where it may be, else a KeyError."""
-    hints = typing.get_type_hints(kind)
-    values = {}
-    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
-        hint = hints[field.name]
-        if field.name not in data and field.default is not dataclasses.MISSING:
-            continue
-        may_miss = type(None) in typing.get_args(hint)
-        values[field.name] = _value(hint, data.get(field.name) if may_miss else data[field.name])
-    return kind(**values)
-
-
-def _value(hint: Any, data: Any) -> Any:
-    origin, parts = typing.get_origin(hint), typing.get_args(hint)
-    if origin is Union:
-        return None if data is None else _value(parts[0], data)
-    if origin is tuple:
-        return tuple(_value(parts[0], element) for element in data)
-    if dataclasses.is_dataclass(hint):
-        return read(typing.cast(type, hint), data)
-    if hint is datetime.datetime:
-        return _time(data)
-    return data
-
-
-def _time(text: str) -> datetime.datetime:
-    """Of RFC 3339 in UTC, to the microsecond."""
-    whole, _, rest = text.rstrip("Z").partition(".")
-    digits = re.sub(r"\D", "", rest)[:6].ljust(6, "0")
-    time = datetime.datetime.strptime(f"{whole}.{digits}", "%Y-%m-%dT%H:%M:%S.%f")
-    return time.replace(tzinfo=datetime.timezone.utc)
