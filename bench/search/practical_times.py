@@ -18,7 +18,8 @@ estimates that were made on paper before there was a program, and by their rules
 convolution is one kernel, Relus are free, products of one value by weights are one, and a kernel
 takes its multiply-adds, or what it reads and writes but for weights where that takes longer. Their
 longest paths have kernels that their sums of all kernels do not have: a Relu behind a concatenation
-and a sum that no dense convolution or product makes. The second number is the path's kernels then.
+and a sum that no dense convolution or product makes. The second number is the path's kernels then,
+and the last the largest share of all multiply-adds that lies on one path.
 
 Columns, for fp32 (60 TFLOP/s) and TF32 (400): milliseconds of the longest path and of all kernels,
 and how far those of `described_devices` (or on paper) are from them, which covers the graph by
@@ -285,6 +286,11 @@ class Count:
         """The kernels of the path that has most of them."""
         return max(self._longest(kernel, lambda _: 1) for kernel in self.kernels)
 
+    def path_flops_share(self):
+        """The most of all multiply-adds that one path has."""
+        longest = max(self._longest(kernel, lambda done: done.flops) for kernel in self.kernels)
+        return longest / sum(kernel.flops for kernel in self.kernels)
+
     def times_ms(self, rate):
         """The longest path, and all kernels."""
         return (max(self.ready_us(kernel, rate) for kernel in self.kernels) / 1000,
@@ -334,7 +340,8 @@ def main():
         worst = max(worst, *(abs(share) for share in off if share is not None), 0)
         cells = " ".join(f"{ms:>7.3f} {'-' if share is None else f'{share:+.0%}':>6}"
                          for ms, share in zip(times, off))
-        print(f"{path.stem:<16} {len(count.kernels):>5} {kernels:>5}  {cells}", flush=True)
+        print(f"{path.stem:<16} {len(count.kernels):>5} {kernels:>5}  {cells}"
+              + (f" {paths.path_flops_share():>5.0%}" if arguments.paper else ""), flush=True)
     return 0 if worst <= arguments.off_max else 1
 
 
