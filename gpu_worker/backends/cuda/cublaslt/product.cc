@@ -77,18 +77,9 @@ std::optional<CublasLtProduct> Describe(const GemmProblem& problem) {
   return product;
 }
 
-// Then every output pixel reads one input pixel, and the pixels are rows of a matrix.
-bool IsProduct(const ConvProblem& problem) {
-  for (const int64_t pad : problem.pad) {
-    if (pad != 0) return false;
-  }
-  return problem.r == 1 && problem.s == 1 && problem.stride[0] == 1 && problem.stride[1] == 1 &&
-         problem.groups == 1 && !problem.prologue_relu;
-}
-
 std::optional<CublasLtProduct> Describe(const ConvProblem& problem, MemoryLayout layout) {
   const std::optional<cublasLtEpilogue_t> epilogue = EpilogueOf(problem.activation, problem.bias);
-  if (!IsProduct(problem) || !epilogue) return std::nullopt;
+  if (!problem.is_product() || problem.prologue_relu || !epilogue) return std::nullopt;
   GemmProblem gemm{.k = problem.c, .bias = problem.bias, .residual = problem.residual};
   std::optional<CublasLtProduct> product;
   if (layout == MemoryLayout::kNhwc) {

@@ -119,9 +119,7 @@ GeneratedKernel DepthwiseKernel(const ConvProblem& p, int width, int pixels,
 std::vector<GeneratedKernel> GenerateDepthwise(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<ConvProblem>(&problem);
   // 169: a 13 x 13 window; beyond it the unrolled text gets too long.
-  if (p == nullptr || p->groups != p->c || p->k != p->c || p->c == 1 || p->r * p->s > 169) {
-    return {};
-  }
+  if (p == nullptr || !p->is_depthwise() || p->r * p->s > 169) return {};
   const bool channels_last = form.layout == MemoryLayout::kNhwc;
   // In NCHW neighbours in memory are neighbours of one row, whose windows start at any address:
   // vectors would not be aligned.

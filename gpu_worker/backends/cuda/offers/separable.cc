@@ -5,16 +5,6 @@
 namespace plait::cuda {
 namespace {
 
-bool IsDepthwise(const ConvProblem& conv) {
-  return conv.groups == conv.c && conv.k == conv.c && conv.c > 1;
-}
-
-bool IsPointwise(const ConvProblem& conv) {
-  return conv.r == 1 && conv.s == 1 && conv.groups == 1 &&
-         conv.stride == std::array<int64_t, 2>{1, 1} &&
-         conv.pad == std::array<int64_t, 4>{0, 0, 0, 0};
-}
-
 // The halves of a separable convolution and what follows each.
 struct Halves {
   NodeId depthwise = kNoNode;
@@ -36,14 +26,14 @@ bool MayPay(const ConvProblem& depthwise, const ConvProblem& pointwise) {
 // All of the depthwise convolution `id`, whose first half may end in several ways.
 std::vector<Halves> HalvesAt(const Graph& graph, NodeId id) {
   const std::optional<ConvProblem> depthwise = ConvolutionAt(graph, id);
-  if (!depthwise.has_value() || !IsDepthwise(*depthwise)) return {};
+  if (!depthwise.has_value() || !depthwise->is_depthwise()) return {};
   std::vector<Halves> found;
   for (FusedChain& between : FusedChains(graph, id, HasBias(graph.node(id)))) {
     const TensorId value = between.result;
     if (between.residual != kNoTensor || !graph.has_single_use(value)) continue;
     const NodeId reader = graph.users(value)[0];
     const std::optional<ConvProblem> pointwise = ConvolutionAt(graph, reader);
-    if (!pointwise.has_value() || !IsPointwise(*pointwise)) continue;
+    if (!pointwise.has_value() || !pointwise->is_product()) continue;
     if (!MayPay(*depthwise, *pointwise)) continue;
     if (graph.node(reader).inputs[0] != value) continue;
     found.push_back({id, std::move(between), reader});

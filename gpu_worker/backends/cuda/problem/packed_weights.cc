@@ -11,8 +11,7 @@ const ConvProblem* DepthwiseOf(const Problem& problem) {
     return &separable->depthwise;
   }
   const auto* conv = std::get_if<ConvProblem>(&problem);
-  return conv != nullptr && conv->groups == conv->c && conv->k == conv->c && conv->c > 1 ? conv
-                                                                                         : nullptr;
+  return conv != nullptr && conv->is_depthwise() ? conv : nullptr;
 }
 
 }  // namespace

@@ -56,6 +56,15 @@ struct ConvProblem {
     return (w + pad[1] + pad[3] - dilation[1] * (s - 1) - 1) / stride[1] + 1;
   }
 
+  // One input channel for each output channel.
+  bool is_depthwise() const { return groups == c && k == c && c > 1; }
+
+  // Whether it is a product of pixels as rows: every pixel of the output reads one of the input.
+  bool is_product() const {
+    return r == 1 && s == 1 && stride == std::array<int64_t, 2>{1, 1} &&
+           pad == std::array<int64_t, 4>{0, 0, 0, 0} && groups == 1;
+  }
+
   friend bool operator==(const ConvProblem&, const ConvProblem&) = default;
 };
 
