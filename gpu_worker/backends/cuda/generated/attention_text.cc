@@ -4,13 +4,13 @@
 #include <cstdio>
 
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
+#include "gpu_worker/backends/cuda/problem/strict_kernels.h"
 
 namespace plait::cuda {
 namespace {
 
 using Kind = KernelArgument::Kind;
 
-constexpr int64_t kDimMax = 128;
 constexpr int64_t kSharedBytesMax = 48 << 10;  // without asking for more
 constexpr size_t kListed = 4;
 
@@ -182,7 +182,7 @@ std::vector<GeneratedKernel> AttentionKernels(
     const Problem& problem, const KernelForm& form, std::span<const AttentionTile> tiles,
     AttentionCost (*cost_of)(const AttentionProblem&, const AttentionTile&), const char* text) {
   const auto* p = std::get_if<AttentionProblem>(&problem);
-  if (p == nullptr || p->dim > kDimMax || form.layout != MemoryLayout::kNchw) return {};
+  if (p == nullptr || p->dim > kAttentionDimMax || form.layout != MemoryLayout::kNchw) return {};
   std::vector<std::pair<double, AttentionTile>> ranked;
   for (const AttentionTile& tile : tiles) {
     const AttentionCost cost = cost_of(*p, tile);

@@ -1,6 +1,7 @@
 #include "gpu_worker/backends/cuda/generated/kernel.h"
 #include "gpu_worker/backends/cuda/problem/expression.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
+#include "gpu_worker/backends/cuda/problem/strict_kernels.h"
 
 // Convolutions with an activation that libraries have no kernel for, beyond Relu and Relu6. By an
 // example: 3x3 over 32 channels of 28x28 pixels to 64, with the variant p32/k64. 784 pixels are 25
@@ -129,18 +130,12 @@ GeneratedKernel ConvolutionKernel(const ConvProblem& p, int pixels, int outputs,
   return kernel;
 }
 
-// cuDNN has none in fp32, and in other precisions only what it compiles at run time. Nor has it one
-// behind a Relu: that costs less as a kernel of its own than a product of ours in the place of its.
-bool LibrariesHaveNone(const ConvProblem& p) {
-  return p.activation != Activation::kNone && p.activation != Activation::kRelu &&
-         p.activation != Activation::kRelu6;
-}
-
 std::vector<GeneratedKernel> GenerateConvolution(const Problem& problem, const KernelForm& form) {
   const auto* p = std::get_if<ConvProblem>(&problem);
-  if (p == nullptr || !LibrariesHaveNone(*p)) return {};
-  // Depthwise convolutions have kernels of their own.
-  if (p->groups == p->c && p->k == p->c && p->c > 1) return {};
+  // What cuDNN has not in fp32 it only compiles at run time in other precisions. Nor has it one
+  // behind a Relu: that costs less as a kernel of its own than a product of ours in the place of
+  // its. Depthwise convolutions have kernels of their own.
+  if (p == nullptr || CudnnEndsIn(p->activation) || p->is_depthwise()) return {};
   std::vector<GeneratedKernel> kernels;
   // Small tiles make more blocks, for small images; large ones read less per sum.
   for (const auto& [pixels, outputs] : {std::pair(32, 32), {32, 64}, {64, 64}, {128, 64}}) {

@@ -13,6 +13,7 @@
 #include "gpu_worker/backends/cuda/offers/forms.h"
 #include "gpu_worker/backends/cuda/offers/operands.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
+#include "gpu_worker/backends/cuda/problem/strict_kernels.h"
 #include "gpu_worker/backends/groups/move_chains.h"
 #include "optimizer/kernels/format_rules.h"
 
@@ -74,13 +75,22 @@ void AddKernelsOf16Bits(const Graph& graph, const CudaFamily& family,
   }
 }
 
+// Whether it is offered in fp32. What no kernel computes whole would be several, which are offered
+// on their own. A product is, whatever ends it: cuDNN compiles one kernel of it for tensor cores,
+// and that form is found beside the one in fp32 (LessExact).
+bool IsOfferedInFp32(const KernelProblem& problem) {
+  return std::holds_alternative<GemmProblem>(problem.problem) ||
+         HasStrictKernel(problem.problem, problem.layout);
+}
+
 // Those of the group that have a problem.
 void AddKernels(const Graph& graph, const CudaFamily& family, const std::vector<NodeId>& nodes,
                 const CudaCatalog::Options& options, std::vector<Kernel>* kernels) {
   for (const FormatRow& row : family.rows(graph, nodes)) {
     Kernel kernel = KernelOf(family.name, nodes, row);
     kernel.variant = std::string(kStrictForm);
-    if (!ProblemOfKernel(graph, kernel).has_value()) continue;
+    const std::optional<KernelProblem> problem = ProblemOfKernel(graph, kernel);
+    if (!problem.has_value() || !IsOfferedInFp32(*problem)) continue;
     AddForms(family, Precision::kStrict, std::move(kernel), options, kernels);
   }
   AddKernelsOf16Bits(graph, family, nodes, options, kernels);

@@ -6,9 +6,10 @@
 namespace plait::cuda {
 
 // The kernels of a GPU: at a node first those of that node alone, then the fused ones, each in
-// every row of formats, in strict fp32 and in the 16 bits that are asked for (forms.h). What is
-// offered has a problem (ProblemOfKernel), moves nothing, or, where no other kernel runs a node, is
-// of kHostFamily. All have width 1. Thread-safe.
+// every row of formats, in strict fp32 and in the 16 bits that are asked for (forms.h). But for
+// products, what no kernel computes whole in strict fp32 (HasStrictKernel) is not offered there.
+// What is offered has a problem (ProblemOfKernel), moves nothing, or, where no other kernel runs a
+// node, is of kHostFamily. All have width 1. Thread-safe.
 class CudaCatalog : public KernelCatalog {
  public:
   struct Options {

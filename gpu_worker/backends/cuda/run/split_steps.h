@@ -16,11 +16,12 @@ struct SplitPlan {
   std::vector<int> first_steps;
 };
 
-// Catalogs offer a kernel without asking libraries, which may have none: strict attention, or a
-// product with a sigmoid behind it. Such a step becomes several on its stream, in the order of its
-// nodes: one for each node, or for elementwise nodes that stand together, with reorders where
-// formats differ. Values of the given plan keep their indices; those between the new steps come
-// behind them and want buffers. All other steps stay as they are.
+// Catalogs offer a kernel without asking libraries, which may have none after all: at addresses
+// that they refuse, or in strict fp32 for a product with a sigmoid behind it. Such a step becomes
+// several on its stream, in the order of its nodes: one for each node, or for elementwise nodes
+// that stand together, with reorders where formats differ. Values of the given plan keep their
+// indices; those between the new steps come behind them and want buffers. All other steps stay as
+// they are.
 //
 // By an example: of a step Conv, Add, Relu that cannot be computed two are made, Conv and {Add,
 // Relu}, and whoever waited for the step waits for the second one.

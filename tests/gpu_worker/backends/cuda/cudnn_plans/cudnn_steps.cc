@@ -66,12 +66,6 @@ void Finalise(const Candidates& candidates, Engines engines, int runtime_compile
   }
 }
 
-bool HasCandidates(const std::vector<cuda::SourceAnswer>& answers) {
-  return std::any_of(answers.begin(), answers.end(), [](const cuda::SourceAnswer& answer) {
-    return answer.candidates.ok() && !answer.candidates.value().empty();
-  });
-}
-
 std::string NameOf(const Graph& graph, const Kernel& kernel) {
   std::string name = kernel.nodes.empty() ? "reorder" : "";
   for (const NodeId node : kernel.nodes) {
@@ -140,6 +134,15 @@ CudnnAnswer AskCudnn(const cuda::StepProblem& step, const cuda::CudaDevice& devi
   return result;
 }
 
+bool IsComputedWhole(const cuda::StepProblem& step, const cuda::CudaDevice& device) {
+  if (IsCublasLts(step)) return true;
+  const std::vector<cuda::SourceAnswer> answers =
+      cuda::AskSources(step, device, /*has_libraries=*/true);
+  return std::any_of(answers.begin(), answers.end(), [](const cuda::SourceAnswer& answer) {
+    return answer.candidates.ok() && !answer.candidates.value().empty();
+  });
+}
+
 bool AreAlike(const cuda::StepProblem& one, const cuda::StepProblem& other) {
   return one.problem.problem == other.problem.problem &&
          one.problem.precision == other.problem.precision &&
@@ -150,8 +153,7 @@ bool PlanLaunches::CanCompute(const cuda::StepProblem& step) {
   const auto known = std::find_if(answers_.begin(), answers_.end(),
                                   [&](const auto& answer) { return AreAlike(answer.first, step); });
   if (known != answers_.end()) return known->second;
-  const bool can_compute =
-      IsCublasLts(step) || HasCandidates(cuda::AskSources(step, device_, /*has_libraries=*/true));
+  const bool can_compute = IsComputedWhole(step, device_);
   answers_.emplace_back(step, can_compute);
   return can_compute;
 }

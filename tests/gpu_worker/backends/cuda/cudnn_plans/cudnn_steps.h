@@ -36,6 +36,10 @@ struct CudnnAnswer {
 // Whether the backend asks cuDNN for the step's problem. REQUIRES: it is a launch.
 bool HasCudnnPattern(const cuda::StepProblem& step);
 
+// Whether any source has a kernel that computes all of the step's problem; cuDNN, whether it lists
+// an engine.
+bool IsComputedWhole(const cuda::StepProblem& step, const cuda::CudaDevice& device);
+
 // Which engines get a plan.
 enum class Engines {
   kFirst,  // in cuDNN's order, until one is finalised

@@ -8,7 +8,9 @@
 
 #include "bench/search/described_plans.h"
 #include "gpu_worker/backends/cuda/cudnn/library.h"
+#include "gpu_worker/backends/cuda/problem/strict_kernels.h"
 #include "gpu_worker/backends/cuda/run/device_description.h"
+#include "gpu_worker/executor/one_kernel_plan.h"
 #include "gpu_worker/simulated_gpu/cudnn/real_library.h"
 #include "optimizer/cost/described_device.h"
 #include "optimizer/ops/shared/op_spec.h"
@@ -99,11 +101,88 @@ TEST_F(CudnnStepsTest, WhatNothingComputesWholeIsSplit) {
   %y = Relu(%a) {}
   output %y
 })");
-  const std::vector<Plan> plans = *PlansOnDescribed(graph, kH200Device);
+  const Plan plan = *OneKernelPlan(graph, {.family = "conv",
+                                           .variant = "strict/auto",
+                                           .nodes = {0, 1},
+                                           .input_formats = {Format::kPlain},
+                                           .output_formats = {Format::kPlain}});
   PlanLaunches launches(cuda::Precision::kStrict, device_);
-  ASSERT_TRUE(launches.Add(graph, plans.back()).ok());
+  ASSERT_TRUE(launches.Add(graph, plan).ok());
   EXPECT_THAT(launches.split(), ElementsAre(HasSubstr("Conv+Relu")));
   EXPECT_THAT(launches.steps(), SizeIs(2));
+}
+
+// 3x3, 1x1 and grouped, with and without all that may stand around them.
+std::vector<cuda::ConvProblem> Convolutions() {
+  std::vector<cuda::ConvProblem> problems;
+  for (const auto& [window, groups] : {std::pair(3, 1), {1, 1}, {3, 8}}) {
+    for (const cuda::Activation activation :
+         {cuda::Activation::kNone, cuda::Activation::kRelu, cuda::Activation::kRelu6,
+          cuda::Activation::kSigmoid}) {
+      for (const bool bias : {false, true}) {
+        for (const bool residual : {false, true}) {
+          for (const bool prologue : {false, true}) {
+            const int64_t pad = window / 2;
+            problems.push_back({.n = 1,
+                                .c = 64,
+                                .h = 16,
+                                .w = 16,
+                                .k = 64,
+                                .r = window,
+                                .s = window,
+                                .pad = {pad, pad, pad, pad},
+                                .groups = groups,
+                                .bias = bias,
+                                .residual = residual,
+                                .prologue_relu = prologue,
+                                .activation = activation});
+          }
+        }
+      }
+    }
+  }
+  return problems;
+}
+
+std::vector<cuda::GemmProblem> Products() {
+  std::vector<cuda::GemmProblem> problems;
+  for (const cuda::Activation activation :
+       {cuda::Activation::kNone, cuda::Activation::kRelu, cuda::Activation::kRelu6,
+        cuda::Activation::kGelu, cuda::Activation::kGeluTanh, cuda::Activation::kSigmoid}) {
+    for (const bool bias : {false, true}) {
+      for (const bool residual : {false, true}) {
+        problems.push_back({.m = 64,
+                            .n = 64,
+                            .k = 64,
+                            .bias = bias,
+                            .residual = residual,
+                            .activation = activation});
+      }
+    }
+  }
+  return problems;
+}
+
+// It is what the catalog offers by, which asks no library.
+TEST_F(CudnnStepsTest, StrictKernelsAreThoseThatLibrariesListAndOurs) {
+  std::vector<cuda::StepProblem> steps;
+  const auto add = [&](const cuda::Problem& problem, cuda::MemoryLayout layout) {
+    steps.push_back({.kind = cuda::StepProblem::Kind::kLaunch,
+                     .problem = {.problem = problem, .layout = layout}});
+  };
+  for (const cuda::ConvProblem& problem : Convolutions()) {
+    add(problem, cuda::MemoryLayout::kNchw);
+    add(problem, cuda::MemoryLayout::kNhwc);
+  }
+  for (const cuda::GemmProblem& problem : Products()) add(problem, cuda::MemoryLayout::kNchw);
+  int without = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const cuda::KernelProblem& kernel = steps[i].problem;
+    const bool is_there = IsComputedWhole(steps[i], device_);
+    EXPECT_EQ(cuda::HasStrictKernel(kernel.problem, kernel.layout), is_there) << i;
+    without += !is_there;
+  }
+  EXPECT_GT(without, 50);
 }
 
 // What cuDNN lists, it has to finalise.

@@ -118,6 +118,42 @@ TEST_F(CudaCatalogTest, ProductsHaveFormsOf16BitsWhereTheyAreAskedFor) {
   EXPECT_EQ(CudaCatalog({.tf32 = true}).KernelsAt(graph, 0, false).size(), 2u);
 }
 
+// Several kernels have a price each, and are offered on their own. Ours computes a depthwise
+// convolution behind a Relu, and in TF32 cuDNN a product with a sigmoid.
+TEST_F(CudaCatalogTest, WhatNoKernelComputesWholeInFp32IsNotOfferedButForProducts) {
+  const plait::Graph graph = *ParseTypedGraph(R"(graph {
+  input %x: float32[1,8,6,6]
+  input %z: float32[4,8]
+  const %w: float32[4,8,3,3] = synthetic 1
+  const %d: float32[8,1,3,3] = synthetic 2
+  const %m: float32[8,8] = synthetic 3
+  %a = Relu(%x)
+  %b = Conv(%a, %w) {pads=[1,1,1,1]}
+  %c = Abs(%x)
+  %e = Relu(%c)
+  %f = Conv(%e, %d) {pads=[1,1,1,1], group=8}
+  %p = MatMul(%z, %m)
+  %s = Sigmoid(%p)
+  %q = Conv(%x, %w) {pads=[1,1,1,1]}
+  %r = Relu(%q)
+  output %b, %f, %s, %r
+})");
+  const auto fused = [&](NodeId node) {
+    std::vector<plait::Kernel> kernels = CudaCatalog({}).KernelsAt(graph, node, true);
+    std::erase_if(kernels, [](const plait::Kernel& kernel) {
+      const bool multiplies = kernel.family == "conv" || kernel.family == "matmul";
+      return !multiplies || kernel.nodes.size() == 1;
+    });
+    return kernels;
+  };
+  EXPECT_EQ(fused(0).size(), 0u);
+  EXPECT_EQ(fused(3).size(), 2u);
+  EXPECT_EQ(fused(5).size(), 1u);
+  // Without a bias cuDNN compiles it in channels-last alone.
+  ASSERT_EQ(fused(7).size(), 1u);
+  EXPECT_EQ(fused(7)[0].input_formats, std::vector{Format::kChannelsLast});
+}
+
 TEST_F(CudaCatalogTest, WhatADeviceChoseWasOfferedOpen) {
   const CudaCatalog catalog({.tf32 = true});
   Kernel kernel = catalog.KernelsAt(graph_, 0, false).front();
