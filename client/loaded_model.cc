@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
+#include "base/simulated_device.h"
 #include "base/status_macros.h"
 #include "client/files/model.h"
 #include "client/files/tensor_folder.h"
@@ -278,6 +279,14 @@ absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments,
                     .instruction_set = arguments.Text(kInstructionSetOption.name)});
   if (executor.ok()) return executor;
   return wire::WithReason(executor.status(), v1::ERROR_REASON_DEVICE_UNAVAILABLE);
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> OpenTimedDevice(const Arguments& arguments) {
+  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
+                         OpenDevice(arguments, /*pins_threads=*/true));
+  if (!IsSimulatedFingerprint(executor->device().fingerprint)) return executor;
+  return absl::FailedPreconditionError(
+      absl::StrCat(executor->device().id, " is simulated, and has no times"));
 }
 
 }  // namespace plait

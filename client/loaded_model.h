@@ -118,4 +118,8 @@ absl::Status CheckThreads(const Arguments& arguments);
 absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments,
                                                      bool pins_threads = false);
 
+// The same for verbs that compare times of plans, with pinned threads. Errors: also
+// FailedPrecondition for a simulated device, which has none.
+absl::StatusOr<std::unique_ptr<Executor>> OpenTimedDevice(const Arguments& arguments);
+
 }  // namespace plait

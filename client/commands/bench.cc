@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "base/simulated_device.h"
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "client/command.h"
@@ -108,12 +106,7 @@ Json BenchJson(const Executor& executor, const std::vector<LoadedModel>& models,
 
 absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
   const Arguments& arguments = context.arguments;
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
-                         OpenDevice(arguments, /*pins_threads=*/true));
-  if (IsSimulatedFingerprint(executor->device().fingerprint)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(executor->device().id, " is simulated, and has no times"));
-  }
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenTimedDevice(arguments));
   std::vector<std::string> warnings;
   LoadOptions loading = LoadingOptions(arguments);
   // Kernels that were chosen twice may differ, and with them the times of models that do not.

@@ -133,8 +133,7 @@ absl::StatusOr<GateReport> MeasureInPlait(const CommandContext& context) {
   const Arguments& arguments = context.arguments;
   Clock& clock = SystemClock();
   const absl::Duration start = clock.Monotonic();
-  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor,
-                         OpenDevice(arguments, /*pins_threads=*/true));
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<Executor> executor, OpenTimedDevice(arguments));
   LoadOptions loading = LoadingOptions(arguments);
   // Kernels that were chosen twice may differ, and with them the times of models that do not.
   const std::unique_ptr<LocalProfiles> profiles = MakeProfiles(*executor);

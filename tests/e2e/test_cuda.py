@@ -406,8 +406,9 @@ def test_nobody_takes_predictions_for_times(cli, server, folder):
     assert {device["id"]: device["predicted"] for device in devices}["cuda:0"] is True
     profiles = cli.run("profiles", "list", *server, "--json").expect(0).json
     assert "simulated" not in str(profiles)
-    refused = cli.run("bench", model, "--device", "cuda:0")
-    assert refused.code != 0 and "is simulated, and has no times" in refused.err
+    for command in (("bench", model), ("gate", model, folder / "out.onnx")):
+        refused = cli.run(*command, "--device", "cuda:0")
+        assert refused.code != 0 and "is simulated, and has no times" in refused.err
     refused = cli.run("optimize", model, "-o", folder / "out.onnx", "--device", "cuda:0",
                       "--threads", "2", *server)
     assert refused.code != 0 and "cuda:0 is simulated" in refused.err
