@@ -23,6 +23,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,23 +99,43 @@ std::vector<double> DrawnUs(const CoveredGraph& covered, const Schedule& schedul
   return us;
 }
 
+// The plan that a search found, made anew.
+struct FoundPlan {
+  CoveredGraph covered;
+  ScheduleProblem problem;
+  Schedule schedule;
+  double us = 0;
+};
+
+// By its cover for one stream, or where several are used the faster of that and of the one for as
+// many as there are (PlanFused). Errors: Internal where it takes another time than was predicted.
+absl::StatusOr<FoundPlan> FindAgain(const SearchResult& result, const Setting& setting) {
+  PLAIT_ASSIGN_OR_RETURN(const SchedulePolicy* policy, FindPolicy(result.schedule));
+  std::vector<int> streams = {1};
+  if (policy != &kSequentialPolicy) streams.push_back(setting.device.streams_max);
+  std::optional<FoundPlan> best;
+  for (const int count : streams) {
+    FoundPlan found;
+    PLAIT_ASSIGN_OR_RETURN(found.covered, CoverDescribed(result.graph, setting.device, count,
+                                                         setting.detail, result.improved));
+    found.problem = ProblemOn(found.covered, setting.device, setting.detail);
+    found.schedule = policy->assign(found.problem);
+    found.us = MakespanUs(found.problem, found.schedule);
+    if (!best.has_value() || found.us < best->us) best = std::move(found);
+  }
+  if (std::abs(best->us - result.predicted_us) <= 1e-6 * best->us) return *std::move(best);
+  return absl::InternalError(absl::StrCat(result.schedule, ": ", best->us,
+                                          " us is not the plan of ", result.predicted_us));
+}
+
 absl::StatusOr<std::string> RowOf(const Graph& original, const SearchOptions& options,
                                   const Setting& setting) {
   const std::clock_t start = std::clock();
   PLAIT_ASSIGN_OR_RETURN(const SearchResult result,
                          SearchDescribed(original, setting.device, setting.detail, options));
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  PLAIT_ASSIGN_OR_RETURN(
-      const CoveredGraph covered,
-      CoverDescribed(result.graph, setting.device, setting.detail, result.improved));
-  PLAIT_ASSIGN_OR_RETURN(const SchedulePolicy* policy, FindPolicy(result.schedule));
-  const ScheduleProblem problem = ProblemOn(covered, setting.device, setting.detail);
-  const Schedule schedule = policy->assign(problem);
-  const double us = MakespanUs(problem, schedule);
-  if (std::abs(us - result.predicted_us) > 1e-6 * us) {
-    return absl::InternalError(absl::StrCat(options.search, " and ", options.schedule, ": ", us,
-                                            " us is not the plan of ", result.predicted_us));
-  }
+  absl::StatusOr<FoundPlan> found = FindAgain(result, setting);
+  if (!found.ok()) return Annotate(found.status(), absl::StrCat("search ", options.search));
   int64_t rewrites = 0;
   std::vector<std::string> rules;
   for (const auto& [rule, count] : result.rules_applied) {
@@ -126,12 +147,12 @@ absl::StatusOr<std::string> RowOf(const Graph& original, const SearchOptions& op
       R"("predicted_us": %.3f, "bound_us": %.3f, "search_seconds": %.2f, )"
       R"("candidates": %d, "kernels": %d, )"
       R"("streams": %d, "rewrites": %d, "rules": {%s}, "drawn_us": [%s]})",
-      options.search, options.schedule, options.candidates_max, result.schedule, us,
-      BoundMakespan(problem).makespan_us, seconds, result.candidates, result.plan.steps.size(),
-      result.plan.streams, rewrites, absl::StrJoin(rules, ", "),
-      absl::StrJoin(DrawnUs(covered, schedule, setting), ", ", [](std::string* out, double drawn) {
-        absl::StrAppendFormat(out, "%.3f", drawn);
-      }));
+      options.search, options.schedule, options.candidates_max, result.schedule, found->us,
+      BoundMakespan(found->problem).makespan_us, seconds, result.candidates,
+      result.plan.steps.size(), result.plan.streams, rewrites, absl::StrJoin(rules, ", "),
+      absl::StrJoin(
+          DrawnUs(found->covered, found->schedule, setting), ", ",
+          [](std::string* out, double drawn) { absl::StrAppendFormat(out, "%.3f", drawn); }));
 }
 
 absl::Status Run(int argc, char** argv) {

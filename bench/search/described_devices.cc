@@ -65,15 +65,17 @@ absl::Status PrintPredictions(const std::string& name, const Graph& normal_form,
                            SearchDescribed(normal_form, kH200Device, PredictionDetail::kEnvelope));
     graph = std::move(found.graph);
   }
-  PLAIT_ASSIGN_OR_RETURN(const CoveredGraph covered,
-                         CoverDescribed(graph, kH200Device, PredictionDetail::kEnvelope));
+  PLAIT_ASSIGN_OR_RETURN(
+      const CoveredGraph covered,
+      CoverDescribed(graph, kH200Device, kH200Device.streams_max, PredictionDetail::kEnvelope));
   const DescribedDevice tf32 = InTf32(kH200Device);
   const ScheduleProblem envelope = ProblemOn(covered, kH200Device, PredictionDetail::kEnvelope);
   const PathCost launches = PathsOf(envelope, true);
   const PathCost fp32_us = PathsOf(envelope, false);
   const PathCost tf32_us = PathsOf(ProblemOn(covered, tf32, PredictionDetail::kEnvelope), false);
-  PLAIT_ASSIGN_OR_RETURN(const CoveredGraph in_blocks,
-                         CoverDescribed(graph, kH200Device, PredictionDetail::kBlocks));
+  PLAIT_ASSIGN_OR_RETURN(
+      const CoveredGraph in_blocks,
+      CoverDescribed(graph, kH200Device, kH200Device.streams_max, PredictionDetail::kBlocks));
   const ScheduleProblem blocks = ProblemOn(in_blocks, kH200Device, PredictionDetail::kBlocks);
   const double plait_us = MakespanUs(blocks, kPlaitPolicy.assign(blocks));
   const double line_us = MakespanUs(blocks, kSequentialPolicy.assign(blocks));
@@ -98,8 +100,9 @@ std::vector<double> MakespansOn(const CoveredGraph& covered, const DescribedDevi
 }
 
 absl::Status PrintDraws(const std::string& name, const Graph& graph, int draws) {
-  PLAIT_ASSIGN_OR_RETURN(const CoveredGraph covered,
-                         CoverDescribed(graph, kH200Device, PredictionDetail::kBlocks));
+  PLAIT_ASSIGN_OR_RETURN(
+      const CoveredGraph covered,
+      CoverDescribed(graph, kH200Device, kH200Device.streams_max, PredictionDetail::kBlocks));
   const std::vector<double> nominal = MakespansOn(covered, kH200Device);
   const auto best = std::min_element(nominal.begin(), nominal.end()) - nominal.begin();
   int stays = 0;

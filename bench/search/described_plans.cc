@@ -25,7 +25,7 @@ struct Predictions {
 }  // namespace
 
 absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedDevice& described,
-                                            PredictionDetail detail, bool fuse) {
+                                            int streams, PredictionDetail detail, bool fuse) {
   const DeviceDescription device = DescriptionOf(described);
   PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog, CatalogFor(device));
   DescribedProfiler profiler(described, detail, catalog.get());
@@ -37,10 +37,10 @@ absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedD
   PLAIT_RETURN_IF_ERROR(predictions.budgeted.ResolveAll(missing));
   CoveredGraph covered;
   const ScheduleDevice schedule = ScheduleDeviceOf(device);
-  PLAIT_ASSIGN_OR_RETURN(covered.cover,
-                         FindCover(graph, offers.Table(),
-                                   {.streams = schedule.streams_max,
-                                    .launch_gap_us = schedule.overheads.launch_gap_us}));
+  PLAIT_ASSIGN_OR_RETURN(
+      covered.cover,
+      FindCover(graph, offers.Table(),
+                {.streams = streams, .launch_gap_us = schedule.overheads.launch_gap_us}));
   for (const CoverStep& step : covered.cover.steps) {
     const Kernel& kernel = step.group.part.kernel;
     const ProfileOrigin origin = {device.fingerprint, catalog->Version(kernel.family)};

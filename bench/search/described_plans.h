@@ -20,10 +20,10 @@ struct CoveredGraph {
   std::vector<double> ratios;            // of what the cover pays to what the kernel takes; by step
 };
 
-// The cover that a search takes for the graph on the device; without `fuse` one kernel a node, as
-// in a baseline. Errors: FailedPrecondition naming a node that no kernel can run.
+// The cover that a search takes for the graph on so many streams of the device; without `fuse` one
+// kernel a node, as in a baseline. Errors: FailedPrecondition naming a node that no kernel can run.
 absl::StatusOr<CoveredGraph> CoverDescribed(const Graph& graph, const DescribedDevice& device,
-                                            PredictionDetail detail, bool fuse = true);
+                                            int streams, PredictionDetail detail, bool fuse = true);
 
 // What the device is predicted to run the graph by: the baseline's plan and the fused ones.
 absl::StatusOr<std::vector<Plan>> PlansOnDescribed(const Graph& graph,

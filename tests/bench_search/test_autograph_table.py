@@ -56,6 +56,21 @@ def test_every_pair_has_its_row_and_its_draws(model, tmp_path):
     assert "geometric mean of 1" in made.stdout
 
 
+# Of a plan in line the cover is that for one stream, which is another one where sums can move.
+@pytest.mark.long
+@needs("autograph_table")
+def test_a_plan_in_line_of_a_large_model_is_found_again(tmp_path):
+    skeleton = ROOT / "bench" / "models" / "skeletons" / "nasnet_large.skeleton"
+    model = tmp_path / "nasnet_large.onnx"
+    done = call(sys.executable, ROOT / "bench" / "models" / "skeleton.py", "restore", skeleton,
+                model)
+    assert done.returncode == 0, done.stderr
+    done = call(BUILD / "autograph_table", "--settings", "tf32:blocks", "--pairs",
+                "normal_form:sequential,normal_form:nimble", model)
+    model.unlink()
+    assert done.returncode == 0, done.stderr
+
+
 @needs("autograph_table")
 def test_plait_finds_what_simpler_searches_find(model):
     pairs = "plait:plait,autograph:plait,autograph_no_dp:plait,autograph_no_path:plait,taso:greedy"
