@@ -147,7 +147,9 @@ TEST_P(GeneratedPtxTest, AgreesWithTheReferenceAndTheEmulation) {
   ASSERT_TRUE(module.ok()) << module.status();
   const auto emulation = EmulatedWork::Compile(*family, precision);
   ASSERT_TRUE(emulation.ok()) << emulation.error().message;
+  // Both round alike to TF32, and then add in another order.
   const double distance_max = precision == Precision::kStrict ? 2e-6
+                              : precision == Precision::kTf32 ? 1e-4
                               : precision == Precision::kFp16 ? 1e-3
                                                               : 8e-3;
   for (size_t i = 0; i < all.size(); ++i) {

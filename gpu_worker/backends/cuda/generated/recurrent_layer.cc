@@ -177,13 +177,13 @@ std::string BothBiases(const RecurrentLayerProblem& p, int64_t gate) {
   return Bias(p, gate, false) + Bias(p, gate, true);
 }
 
-// What a lane has of the states that are given.
+// What a lane needs of the states that are given; of h, beside the products by R, a GRU alone.
 std::string InitialText(const RecurrentLayerProblem& p) {
   std::string text;
   const auto load = [&](const std::string& state, int input) {
     text += "    " + state + " = ToFloat(x" + std::to_string(input) + "[states + at]);\n";
   };
-  if (p.initial_h) load("h", 1);
+  if (p.initial_h && p.kind == LayerKind::kGru) load("h", 1);
   if (p.initial_c) load("c", p.initial_h ? 2 : 1);
   return text;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/simulated_gpu/ptxas_log.h"
 #include "gpu_worker/backends/cuda/driver/dynamic_library.h"
 #include "gpu_worker/backends/cuda/generated/kernel.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
@@ -42,7 +43,7 @@ std::vector<GeneratedKernel> KernelsOf(const GeneratedFamily& family, Precision 
 class GeneratedNvrtcTest
     : public testing::TestWithParam<std::tuple<const GeneratedFamily*, Precision>> {};
 
-TEST_P(GeneratedNvrtcTest, CompilesForEveryArchitecture) {
+TEST_P(GeneratedNvrtcTest, CompilesForEveryArchitectureWithoutWarnings) {
   if (!HasNvrtc()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
   const auto [family, precision] = GetParam();
   const std::vector<GeneratedKernel> kernels = KernelsOf(*family, precision);
@@ -51,9 +52,10 @@ TEST_P(GeneratedNvrtcTest, CompilesForEveryArchitecture) {
   for (const GeneratedKernel& kernel : kernels) all.push_back(&kernel);
   const std::string text = DeviceSource(all, precision);
   for (const std::string& architecture : Architectures()) {
-    const Result<std::string> cubin = CompileToCubin(text, architecture);
-    ASSERT_TRUE(cubin.ok()) << family->name << ": " << cubin.error().message;
-    EXPECT_EQ(cubin.value().substr(1, 3), "ELF");
+    const Result<CubinWithLog> made = CompileToCubinWithLog(text, architecture);
+    ASSERT_TRUE(made.ok()) << family->name << ": " << made.error().message;
+    EXPECT_EQ(made.value().cubin.substr(1, 3), "ELF");
+    EXPECT_EQ(WarningsOf(made.value().log), "") << architecture;
   }
 }
 
@@ -77,6 +79,20 @@ TEST(NvrtcTest, KeepsTheEntryName) {
     return;
   }
   FAIL() << "no case for " << family.name;
+}
+
+// By the key a cubin is kept: what it leaves out, two compilations would share.
+TEST(NvrtcTest, AKeyHasAllThatCodeDependsOn) {
+  const Result<std::string> version = NvrtcVersion();
+  if (!version.ok()) GTEST_SKIP() << "libnvrtc.so.13 is not here";
+  const std::string source = "__global__ void f() {}";
+  const std::string key = CompilationKey(source, "sm_90a").value();
+  EXPECT_EQ(key, CompilationKey(source, "sm_90a").value());
+  EXPECT_NE(key, CompilationKey(source, "sm_80").value());
+  EXPECT_NE(key, CompilationKey(source + " ", "sm_90a").value());
+  for (const std::string& part : {"nvrtc " + version.value(), std::string("--std=c++17"), source}) {
+    EXPECT_NE(key.find(part), std::string::npos) << part;
+  }
 }
 
 TEST(NvrtcTest, SaysWhatIsWrong) {
