@@ -73,27 +73,6 @@ class Collector {
     }
   }
 
-  // Kernels with a changed node, which may begin in front of it.
-  void AddChanged(const Graph& graph, absl::Span<const NodeId> changed) {
-    std::vector<NodeId> starts(changed.begin(), changed.end());
-    for (const NodeId node : changed) {
-      for (const TensorId input : graph.node(node).inputs) {
-        if (input == kNoTensor || graph.tensor(input).producer == kNoNode) continue;
-        starts.push_back(graph.tensor(input).producer);
-      }
-    }
-    std::sort(starts.begin(), starts.end());
-    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
-    for (const NodeId start : starts) {
-      for (const Kernel& kernel : catalog_.KernelsAt(graph, start, /*fuse=*/true)) {
-        const bool is_changed = std::any_of(
-            kernel.nodes.begin(), kernel.nodes.end(),
-            [&](NodeId node) { return std::binary_search(changed.begin(), changed.end(), node); });
-        if (is_changed) Add(graph, kernel, 0, false);
-      }
-    }
-  }
-
   std::vector<ListedKernel> Take() && {
     const auto rank = [](const ListedKernel& kernel) {
       return kernel.planned ? 0 : kernel.count > 0 ? 1 : 2;
@@ -140,7 +119,9 @@ absl::StatusOr<std::vector<ListedKernel>> ListKernels(const Graph& graph,
   }
   PLAIT_RETURN_IF_ERROR(VisitRewritten(
       graph, AllRules(), [&](const Graph& rewritten, absl::Span<const NodeId> changed) {
-        collector.AddChanged(rewritten, changed);
+        VisitChangedKernels(rewritten, changed, *catalog, [&](const Kernel& kernel) {
+          collector.Add(rewritten, kernel, 0, false);
+        });
       }));
   return std::move(collector).Take();
 }

@@ -87,4 +87,26 @@ absl::Status VisitRewritten(const Graph& graph, absl::Span<const Rule* const> ru
   return absl::OkStatus();
 }
 
+void VisitChangedKernels(const Graph& graph, absl::Span<const NodeId> changed,
+                         const KernelCatalog& catalog,
+                         absl::FunctionRef<void(const Kernel&)> visit) {
+  std::vector<NodeId> starts(changed.begin(), changed.end());
+  for (const NodeId node : changed) {
+    for (const TensorId input : graph.node(node).inputs) {
+      if (input == kNoTensor || graph.tensor(input).producer == kNoNode) continue;
+      starts.push_back(graph.tensor(input).producer);
+    }
+  }
+  std::sort(starts.begin(), starts.end());
+  starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+  for (const NodeId start : starts) {
+    for (const Kernel& kernel : catalog.KernelsAt(graph, start, /*fuse=*/true)) {
+      const bool is_changed = std::any_of(
+          kernel.nodes.begin(), kernel.nodes.end(),
+          [&](NodeId node) { return std::binary_search(changed.begin(), changed.end(), node); });
+      if (is_changed) visit(kernel);
+    }
+  }
+}
+
 }  // namespace plait

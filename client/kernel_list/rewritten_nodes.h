@@ -6,6 +6,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "optimizer/kernels/kernel_catalog.h"
 #include "optimizer/rules/rule.h"
 
 namespace plait {
@@ -16,5 +17,11 @@ namespace plait {
 // Errors: those of Apply, which are a rule's fault.
 absl::Status VisitRewritten(const Graph& graph, absl::Span<const Rule* const> rules,
                             absl::FunctionRef<void(const Graph&, absl::Span<const NodeId>)> visit);
+
+// Calls `visit` with each kernel of the catalog that has one of the graph's changed nodes, which it
+// may begin in front of. REQUIRES: ascending.
+void VisitChangedKernels(const Graph& graph, absl::Span<const NodeId> changed,
+                         const KernelCatalog& catalog,
+                         absl::FunctionRef<void(const Kernel&)> visit);
 
 }  // namespace plait
