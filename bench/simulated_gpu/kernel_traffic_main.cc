@@ -101,7 +101,8 @@ void Print(const Table& table) {
 }
 
 int Main(const std::vector<std::string>& paths) {
-  ModelKernels set({cuda::Precision::kStrict, cuda::Precision::kFp16});
+  ModelKernels set({cuda::Precision::kStrict, cuda::Precision::kTf32, cuda::Precision::kFp16,
+                    cuda::Precision::kBf16});
   for (const std::string& path : paths) {
     const absl::Status status = set.AddModel(path);
     if (!status.ok()) {

@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "bench/search/described_plans.h"
 #include "bench/search/described_search.h"
+#include "client/kernel_list/rewritten_nodes.h"
+#include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/cuda/offers/kernel_problem.h"
 #include "gpu_worker/backends/cuda/problem/problem_shape.h"
 #include "gpu_worker/backends/cuda/run/step_problem.h"
 #include "optimizer/cost/described_device.h"
+#include "optimizer/rules/rule.h"
 
 namespace plait {
 namespace {
@@ -57,14 +61,31 @@ absl::Status ModelKernels::AddModel(const std::string& path) {
       if (runs.kind == cuda::StepProblem::Kind::kLaunch) {
         AddProblem(runs.problem.problem, runs.problem.layout, runs.places);
       }
-      if (step.kernel.nodes.empty()) continue;
-      const std::optional<cuda::KernelProblem> whole = cuda::ProblemOfKernel(graph, step.kernel);
-      if (whole.has_value() && cuda::ShapeOf(whole->problem).ok()) {
-        AddProblem(whole->problem, whole->layout, {});
-      }
+      if (!step.kernel.nodes.empty()) AddKernel(graph, step.kernel);
     }
   }
-  return absl::OkStatus();
+  return AddOffered(graph);
+}
+
+absl::Status ModelKernels::AddOffered(const Graph& graph) {
+  PLAIT_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCatalog> catalog,
+                         CatalogFor(DescriptionOf(kH200Device)));
+  for (NodeId node = 0; node < graph.node_count(); ++node) {
+    for (const Kernel& kernel : catalog->KernelsAt(graph, node, /*fuse=*/true)) {
+      AddKernel(graph, kernel);
+    }
+  }
+  return VisitRewritten(
+      graph, AllRules(), [&](const Graph& rewritten, absl::Span<const NodeId> changed) {
+        VisitChangedKernels(rewritten, changed, *catalog,
+                            [&](const Kernel& kernel) { AddKernel(rewritten, kernel); });
+      });
+}
+
+void ModelKernels::AddKernel(const Graph& graph, const Kernel& kernel) {
+  const std::optional<cuda::KernelProblem> problem = cuda::ProblemOfKernel(graph, kernel);
+  if (!problem.has_value() || !cuda::ShapeOf(problem->problem).ok()) return;
+  AddProblem(problem->problem, problem->layout, {});
 }
 
 void ModelKernels::AddProblem(const cuda::Problem& problem, cuda::MemoryLayout layout,

@@ -9,10 +9,12 @@
 #include "gpu_worker/backends/cuda/generated/kernel.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
 #include "gpu_worker/backends/cuda/problem/problem.h"
+#include "optimizer/ir/graph.h"
+#include "optimizer/kernels/kernel.h"
 
 namespace plait {
 
-// A generated kernel that a model's plan may run, and what it is for.
+// A generated kernel that a plan of a model may run, and what it is for.
 struct ModelKernel {
   const cuda::GeneratedFamily* family = nullptr;
   cuda::Problem problem;
@@ -23,21 +25,25 @@ struct ModelKernel {
 };
 
 // The generated kernels of models, each text of a precision once: what the plans for the described
-// device h200 have, the baseline and the fused ones. Of each step as it runs, with the pitches and
-// the alignment of operands that are parts of others, and with dense operands of their own, as
-// other plans have them. Not thread-safe.
+// device h200 have, the baseline and the fused ones, and then whatever else is offered for the
+// model or for what one rewrite makes of it, which a search asks a worker for. Of each step as it
+// runs, with the pitches and the alignment of operands that are parts of others; and all with dense
+// operands of their own. Not thread-safe.
 class ModelKernels {
  public:
   explicit ModelKernels(std::vector<cuda::Precision> precisions)
       : precisions_(std::move(precisions)) {}
 
-  // Errors: those of import, Bind and the search; of a step that the backend has no problem for.
+  // Errors: those of import, Bind, planning and rules; of a step that the backend has no problem
+  // for.
   absl::Status AddModel(const std::string& path);
 
   // In order of the models and their plans.
   const std::vector<ModelKernel>& kernels() const { return kernels_; }
 
  private:
+  absl::Status AddOffered(const Graph& graph);
+  void AddKernel(const Graph& graph, const Kernel& kernel);
   void AddProblem(const cuda::Problem& problem, cuda::MemoryLayout layout,
                   const cuda::OperandPlaces& places);
   void AddForm(const cuda::Problem& problem, const cuda::KernelForm& form,

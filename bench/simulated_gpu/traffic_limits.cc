@@ -86,7 +86,7 @@ double StripsOf(const Lying& operand, int64_t columns, int64_t pixels) {
 }
 
 int64_t ChannelsOf(const cuda::Problem& problem, const std::string& operand) {
-  const bool is_output = operand[0] == 'y';
+  const bool is_output = operand[0] == 'y' || operand == "residual";
   if (const auto* conv = std::get_if<cuda::ConvProblem>(&problem)) {
     return is_output ? conv->k : conv->c;
   }
@@ -110,6 +110,10 @@ Lying LyingOf(const ModelKernel& kernel, const OperandTraffic& traffic) {
     operand.elements = shape.outputs[index];
     operand.pitch = kernel.form.pitches.output(index);
     alignment = kernel.alignment.outputs;
+  } else if (traffic.operand == "residual") {
+    operand.elements = shape.residual;
+    operand.pitch = kernel.form.pitches.residual;
+    alignment = kernel.alignment.residual;
   }
   operand.alignment_bytes = std::min(alignment, kSectorBytes);
   return operand;
@@ -165,7 +169,8 @@ TrafficBound TrafficBoundOf(const ModelKernel& kernel, const OperandTraffic& tra
     return {TrafficReason::kPixels, RunsOf(operand, channels, step, width)};
   }
   if (family == "separable" || family == "convolution") {
-    const int64_t chunk = traffic.is_store ? 16 : 32;
+    // A residual is read where the result is written.
+    const int64_t chunk = traffic.is_store || traffic.operand == "residual" ? 16 : 32;
     if (is_last) return {TrafficReason::kChunks, ChunksOf(operand, channels, step, chunk)};
     // Of one image: two channels of a warp lie behind each other, where one tile has all of both.
     const int64_t area = operand.elements / channels;
@@ -195,11 +200,12 @@ TrafficBound TrafficBoundOf(const ModelKernel& kernel, const OperandTraffic& tra
 }
 
 bool IsLimited(const ModelKernel& kernel, const OperandTraffic& traffic) {
-  if (traffic.is_store) return traffic.operand[0] == 'y';
+  if (traffic.is_store) return true;
   const std::string family = kernel.family->name;
   return (family == "depthwise" || family == "separable") &&
          kernel.form.layout == cuda::MemoryLayout::kNhwc &&
-         (traffic.operand == "x0" || traffic.operand == "packed_weights");
+         (traffic.operand == "x0" || traffic.operand == "packed_weights" ||
+          traffic.operand == "residual");
 }
 
 std::string TrafficCheck::Check(const ModelKernel& kernel, const OperandTraffic& traffic) {

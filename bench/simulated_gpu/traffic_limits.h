@@ -48,8 +48,8 @@ struct TrafficBound {
 // REQUIRES: IsLimited().
 TrafficBound TrafficBoundOf(const ModelKernel& kernel, const OperandTraffic& traffic);
 
-// Whether there is a limit: of all stores, and of images and packed weights that depthwise
-// convolutions in channels-last load.
+// Whether there is a limit: of all stores, those to a workspace too, and of images, packed weights
+// and residuals that depthwise convolutions in channels-last load.
 bool IsLimited(const ModelKernel& kernel, const OperandTraffic& traffic);
 
 // Says what moves more than it may, and which exceptions none needed. Not thread-safe.
