@@ -503,6 +503,19 @@ def test_no_failing_call_makes_a_job_wrong(folder, model_file):
     assert sum(entry["reached"] for entry in entries) > len(entries) / 2
 
 
+@pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
+def test_check_compares_the_kernels_of_a_gpu_with_the_reference():
+    check = ("--device", "cuda:0", "--check")
+    finished = worker(*check, LD_LIBRARY_PATH=str(SIMULATED))
+    assert finished.returncode == 0, finished.stderr
+    device = json.loads(finished.stdout)
+    assert device["id"] == "cuda:0" and device["kernels_checked"] > 10
+    finished = worker(*check, LD_LIBRARY_PATH=str(SIMULATED),
+                      PLAIT_SIMULATED_FAULTS="cuGraphLaunch:error:2")
+    assert finished.returncode == 1 and finished.stdout == ""
+    assert "self test: conv kernel" in finished.stderr
+
+
 def test_each_gpu_has_a_worker(cli, simulated, new_daemon):
     daemon = new_daemon().start()
 
