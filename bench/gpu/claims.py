@@ -9,6 +9,7 @@ command that settles it.
 
 import argparse
 import dataclasses
+import math
 import pathlib
 import re
 import statistics
@@ -42,6 +43,8 @@ READ_RATE = ("memory_read_rate", 1 << 30)
 ASSUMED_GFLOP_PER_S = 60e3
 READ_SHARE = 0.9
 SIDE_BY_SIDE_ERROR_MAX = 0.1
+# How candidate_trial.cc says that results are wrong, and that those on a stream were right.
+WRONG, IN_A_GRAPH = "wrong:", "in a graph:"
 
 RUN = "bench/gpu/run --out FOLDER"
 JOBS = "bench/gpu/jobs.py --wheel WHEEL --out FOLDER/jobs.json"
@@ -52,7 +55,10 @@ class Recorded:
 
     def __init__(self, folder):
         results = results_folder.Results(folder)
-        self.profiles = [line for line in results.profiles if line.get("record") == "profile"]
+        self.profiles = [line for line in results.profiles if results_folder.is_timed(line)]
+        # Candidates that computed something else, and were not timed.
+        self.wrong = [line for line in results.profiles
+                      if WRONG in (results_folder.failure_of(line) or "")]
         constants = results_folder.read_json(folder / "constants.json") or {}
         # Some names say by which kernel: "gemm_rate_strict by ...".
         self.constants = {(one["name"].split()[0], one["parameter"]): one["value"]
@@ -189,27 +195,59 @@ def strict_products(gflops_per_s):
                    f"{gflops_per_s / 1e3:.0f} TFLOP/s of {ASSUMED_GFLOP_PER_S / 1e3:.0f} assumed")
 
 
+def candidates_of(lines):
+    """One may have two lines: with warm weights and with cold ones."""
+    return {(line["graph"], line["variant"]) for line in lines}
+
+
+def error_of(line):
+    """The relative L2 error of a line; infinite where results were no numbers."""
+    if results_folder.is_timed(line):
+        return line["relative_l2"]
+    told = re.search(r"relative L2 (\S+) of", line["failure"])
+    return float(told[1]) if told else math.inf
+
+
 def kernel_errors(precision):
     """A judgement of all candidates that were recorded in a precision."""
     def judge(found):
-        errors = [profile["relative_l2"] for profile in found.profiles
-                  if profile["precision"] == precision and "relative_l2" in profile]
-        if not errors:
+        right = [line for line in found.profiles
+                 if line["precision"] == precision and "relative_l2" in line]
+        wrong = [line for line in found.wrong if line["precision"] == precision]
+        if not right and not wrong:
             return NOT_RUN, ""
-        return decided(max(errors) <= KERNEL_ERROR_MAX[precision],
-                       f"{len(errors)} candidates, the largest {max(errors):.1e}")
+        error = max(map(error_of, right + wrong))
+        return decided(not wrong and error <= KERNEL_ERROR_MAX[precision],
+                       f"{len(candidates_of(right + wrong))} candidates, {told_of(wrong)}"
+                       f"the largest {error:.1e}")
     return judge
 
 
+def told_of(wrong, where=""):
+    """How many candidates are wrong and the name of the first, as a part of a sentence."""
+    if not wrong:
+        return ""
+    return f"{len(candidates_of(wrong))} wrong{where} ({wrong[0]['variant']}), "
+
+
+def of_libraries(lines):
+    return [line for line in lines
+            if not {"cudnn", "cublaslt"}.isdisjoint(line["variant"].split("/"))]
+
+
 def library_nodes(found):
-    """By the candidates of libraries: each was captured, and its nodes told of, before it was
-    timed; and by the jobs whose plans have copies of such nodes."""
-    captured = sum(not {"cudnn", "cublaslt"}.isdisjoint(profile["variant"].split("/"))
-                   for profile in found.profiles if profile.get("kernel_names"))
+    """By the candidates of libraries: each was captured, and what its nodes compute compared,
+    before it was timed; and by the jobs whose plans have copies of such nodes."""
+    right = of_libraries(line for line in found.profiles if line.get("kernel_names"))
+    wrong = of_libraries(line for line in found.wrong if line["failure"].startswith(IN_A_GRAPH))
+    captured = f"{len(candidates_of(right + wrong))} candidates captured"
+    if wrong:
+        error = max(map(error_of, wrong))
+        return REFUTED, f"{captured}, {told_of(wrong, ' in a graph')}error at most {error:.1e}"
     stands, told = equivalence(found)
-    if not captured or stands == NOT_RUN:
+    if not right or stands == NOT_RUN:
         return NOT_RUN, ""
-    return stands, f"{captured} candidates captured; {told}"
+    return stands, f"{captured}; {told}"
 
 
 def equivalence(found):

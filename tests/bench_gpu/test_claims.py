@@ -115,8 +115,51 @@ def test_errors_of_candidates_are_judged_by_precision():
     assert claims.kernel_errors("strict")(found) == (claims.NOT_RUN, "")
     assert claims.kernel_errors("tf32")(found) == (claims.CONFIRMED,
                                                    "1 candidates, the largest 5.0e-04")
+    # With cold weights it is the same candidate.
+    found.profiles.append({**found.profiles[0], "cold_weights": True})
+    assert claims.kernel_errors("tf32")(found)[1] == "1 candidates, the largest 5.0e-04"
     found.profiles[0]["precision"] = "strict"
     assert claims.kernel_errors("strict")(found)[0] == claims.REFUTED
+
+
+LIBRARYS = "strict/nchw/cublaslt/algo13"
+
+
+def folder_with_failure(folder, reason, variant=LIBRARYS):
+    """A candidate of a library that is right, another one that failed, and a job that is right."""
+    graph = {"kernel": 0, "family": "matmul", "graph": "graph {}", "flops": 1}
+    right = {"kernel": 0, **profile("graph {}", 10, 1), "variant": "strict/nchw/cublaslt/algo1",
+             "precision": "strict", "relative_l2": 1e-7, "kernel_names": ["its"]}
+    del right["graph"]
+    failed = {"kernel": 0, "record": "failure", "precision": "strict", "variant": variant,
+              "failure": reason}
+    (folder / "kernels.jsonl").write_text(json.dumps(graph) + "\n")
+    (folder / "profiles.jsonl").write_text(f"{json.dumps(right)}\n{json.dumps(failed)}\n")
+    return claims.Recorded(folder_with(folder, jobs=[job("m", 5)]))
+
+
+def test_a_candidate_that_failed_because_it_was_wrong_refutes(tmp_path):
+    wrong = "wrong: relative L2 0.0926 of 1e-05, largest error 0.998 of 0.0001"
+    found = folder_with_failure(tmp_path, f"in a graph: {wrong}")
+    assert claims.kernel_errors("strict")(found) == (
+        claims.REFUTED, f"2 candidates, 1 wrong ({LIBRARYS}), the largest 9.3e-02")
+    assert claims.kernel_errors("tf32")(found) == (claims.NOT_RUN, "")
+    assert claims.library_nodes(found) == (
+        claims.REFUTED,
+        f"2 candidates captured, 1 wrong in a graph ({LIBRARYS}), error at most 9.3e-02")
+    # On a stream, or of plait's own: that says nothing of nodes of libraries.
+    for reason, variant in ((wrong, LIBRARYS), (f"in a graph: {wrong}", "strict/nchw/generated/a")):
+        found = folder_with_failure(tmp_path, reason, variant)
+        assert claims.kernel_errors("strict")(found)[0] == claims.REFUTED
+        assert claims.library_nodes(found)[0] == claims.CONFIRMED
+    found = folder_with_failure(tmp_path, "wrong: 3 outputs are NaN or unwritten")
+    assert claims.kernel_errors("strict")(found)[1].endswith("the largest inf")
+
+
+def test_a_candidate_that_failed_otherwise_refutes_nothing(tmp_path):
+    found = folder_with_failure(tmp_path, "workspace of 2055925760 bytes")
+    assert claims.kernel_errors("strict")(found)[0] == claims.CONFIRMED
+    assert claims.library_nodes(found)[0] == claims.CONFIRMED
 
 
 def test_nodes_of_libraries_are_judged_by_candidates_and_by_plans(tmp_path):
