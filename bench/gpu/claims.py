@@ -37,17 +37,25 @@ PRECISION_ERROR_MAX = {"tf32": 1e-3, "fp16": 1e-2, "bf16": 5e-2}
 POLICY_RATIO_MIN = 0.97
 # What model:h200 is made with (optimizer/cost/devices/h200.cc).
 KERNEL_US = 1.2
+ASSUMED_GFLOP_PER_S = 60e3
+ASSUMED_ROUNDED_TFLOP_PER_S = {"tf32": 400, "fp16": 700, "bf16": 700}
 # Of memory, by the makers' data sheets.
 DATA_SHEET_GB_PER_S = {"H200": 4800, "H100": 3350, "A100": 2039, "L40S": 864}
 READ_RATE = ("memory_read_rate", 1 << 30)
-ASSUMED_GFLOP_PER_S = 60e3
+PRODUCT_SHARE = 0.8
 READ_SHARE = 0.9
 SIDE_BY_SIDE_ERROR_MAX = 0.1
 # How candidate_trial.cc says that results are wrong, and that those on a stream were right.
 WRONG, IN_A_GRAPH = "wrong:", "in a graph:"
 
+# Registers of generated kernels, by ptxas without a GPU, and the capabilities of its columns.
+GENERATED_KERNELS = pathlib.Path(__file__).resolve().parents[2].joinpath(
+    "optimizer/cost/generated_kernels.def")
+COUNTED_CAPABILITIES = ("8.0", "8.9", "9.0")
+
 RUN = "bench/gpu/run --out FOLDER"
 JOBS = "bench/gpu/jobs.py --wheel WHEEL --out FOLDER/jobs.json"
+PEERS = "bench/gpu/peers.py --out FOLDER/peers.json"
 
 
 class Recorded:
@@ -73,6 +81,7 @@ class Recorded:
         self.device = facts.get("name", "")
         self.conformance = facts.get("conformance")
         self.is_fake = facts.get("fake", False)
+        self.capability = (facts.get("gpu") or {}).get("compute_cap")
 
     def constant(self, name, parameter=0):
         return self.constants.get((name, parameter))
@@ -191,8 +200,44 @@ def memory(found):
 
 @of_constants(("gemm_rate_strict", 4096))
 def strict_products(gflops_per_s):
-    return decided(gflops_per_s >= 0.8 * ASSUMED_GFLOP_PER_S,
+    return decided(gflops_per_s >= PRODUCT_SHARE * ASSUMED_GFLOP_PER_S,
                    f"{gflops_per_s / 1e3:.0f} TFLOP/s of {ASSUMED_GFLOP_PER_S / 1e3:.0f} assumed")
+
+
+@of_constants(*((f"gemm_rate_{precision}", 4096) for precision in ASSUMED_ROUNDED_TFLOP_PER_S))
+def rounded_products(*gflops_per_s):
+    shares = [(rate / 1e3, *assumed)
+              for rate, assumed in zip(gflops_per_s, ASSUMED_ROUNDED_TFLOP_PER_S.items())]
+    return decided(all(rate >= PRODUCT_SHARE * assumed for rate, _, assumed in shares),
+                   "TFLOP/s: " + ", ".join(f"{rate:.0f} of {assumed} in {precision}"
+                                           for rate, precision, assumed in shares))
+
+
+def registers_counted(capability):
+    """Of a thread, by kernel as candidates name it; nothing of a capability that has no column."""
+    if capability not in COUNTED_CAPABILITIES or not GENERATED_KERNELS.is_file():
+        return {}
+    column = COUNTED_CAPABILITIES.index(capability)
+    lines = re.findall(r'^PLAIT_GENERATED_KERNEL\((\w+), "(.+)", \d+, \d+, (.+)\)$',
+                       GENERATED_KERNELS.read_text(), re.MULTILINE)
+    return {f"{family}/{variant}": int(columns.split(", ")[column])
+            for family, variant, columns in lines}
+
+
+def registers_taken(found):
+    """Of the generated kernels in strict fp32. One variant that takes more refutes; nothing is
+    confirmed before all have run."""
+    counted, taken = registers_counted(found.capability), {}
+    for line in found.profiles:
+        name = line["variant"].partition("/generated/")[2]
+        if line["precision"] == "strict" and name in counted and line.get("kernel_registers"):
+            taken[name] = max(taken.get(name, 0), *line["kernel_registers"])
+    if not taken:
+        return NOT_RUN, ""
+    more = [f"{name} {count} of {counted[name]}" for name, count in taken.items()
+            if count > counted[name]]
+    told = ", ".join([f"{len(taken)} of {len(counted)} variants", *more])
+    return (NOT_RUN, told) if len(taken) < len(counted) and not more else decided(not more, told)
 
 
 def candidates_of(lines):
@@ -360,9 +405,9 @@ CLAIMS = (
     Claim("A plan is not slower than the original on the same device", never_slower, JOBS),
     Claim("No node of the recorded models runs on the host", no_host_nodes, JOBS),
     Claim(f"Geometric mean of the fastest peer's time over plait's >= {RATIO_GOAL}", over_peers,
-          f"{JOBS}; bench/gpu/peers.py"),
+          f"{JOBS}; {PEERS}"),
     Claim(f"The same of Inception-v3 and each NasNet >= {RATIO_GOAL_BRANCHED}",
-          over_peers_branched, f"{JOBS}; bench/gpu/peers.py"),
+          over_peers_branched, f"{JOBS}; {PEERS}"),
     Claim("The same with torch.compile and jax among the peers", over_more_peers,
           f"{RUN} --steps peers,jobs"),
     Claim("TensorRT in fp32 takes as long as plait's file or longer", not_run,
@@ -390,7 +435,7 @@ CLAIMS = (
     Claim("Of kernels that are ready at once, that with the higher priority starts first", not_run,
           "nsys profile plait bench FILE --device cuda:0"),
     Claim("The clock and what limits it are told of while kernels are timed", not_run,
-          "plait-worker --device cuda:0 2>&1 | grep MHz"),
+          "plait bench FILE --device cuda:0 2>&1 | grep MHz"),
     Claim("Chains of one graph run beside each other", streams, f"{RUN} --steps constants"),
     Claim("A programmatic edge brings the second kernel forward", programmatic,
           f"{RUN} --steps constants"),
@@ -400,8 +445,14 @@ CLAIMS = (
           f"{RUN} --steps constants"),
     Claim("A large product in strict fp32 reaches 80 % of what model:h200 assumes",
           strict_products, f"{RUN} --steps constants"),
+    Claim("The same of libraries' products in tf32, fp16 and bf16", rounded_products,
+          f"{RUN} --steps constants"),
+    Claim("The machine code of a generated kernel takes no more registers than ptxas gave its "
+          "variant without a GPU (optimizer/cost/generated_kernels.def)", registers_taken,
+          f"{RUN} --steps seeds,rest"),
     Claim("What kernels take from each other is as the simulator says, median error <= "
-          f"{SIDE_BY_SIDE_ERROR_MAX}", kernels_side_by_side, f"{RUN} --steps contention"),
+          f"{SIDE_BY_SIDE_ERROR_MAX}", kernels_side_by_side,
+          f"{RUN} --steps constants,seeds,contention"),
     Claim("After an illegal access the driver reports an error to every later call, by which a "
           "worker ends with exit code 10, and the next process works", sticky_error,
           f"{RUN} --steps conformance"),

@@ -2,10 +2,14 @@
 
 import json
 import pathlib
+import runpy
+import shlex
 import subprocess
 import sys
 
 import claims
+import jobs
+import peers
 import side_by_side
 
 ROOT = pathlib.Path(claims.__file__).parents[2]
@@ -42,6 +46,20 @@ def test_the_page_is_of_the_recorded_folder():
     said = subprocess.run([sys.executable, claims.__file__, H200], check=True,
                           capture_output=True, text=True).stdout
     assert (ROOT / "docs" / "gpu-claims.md").read_text() == said
+
+
+def test_the_programs_understand_the_commands(monkeypatch):
+    run = runpy.run_path(str(ROOT / "bench/gpu/run"))
+    parsers = {"bench/gpu/run": run["parse"], "bench/gpu/jobs.py": jobs.parse,
+               "bench/gpu/peers.py": peers.parse}
+    understood = 0
+    for command in {part for claim in claims.CLAIMS for part in claim.command.split("; ")}:
+        program, *_ = words = shlex.split(command)
+        if program in parsers:
+            monkeypatch.setattr(sys, "argv", words)
+            parsers[program]()
+            understood += 1
+    assert understood > len(parsers)
 
 
 def test_each_way_a_job_can_refute(tmp_path):
@@ -102,6 +120,45 @@ def test_constants_decide_only_together(tmp_path):
     found = claims.Recorded(folder_with(
         tmp_path, constants=constants(graph_device_straight=52, graph_device_branches4=50)))
     assert claims.streams(found)[0] == claims.REFUTED
+
+
+def test_products_of_libraries_are_judged_together(tmp_path):
+    def rates(**gflops_per_s):
+        return {"constants": [
+            {"name": f"gemm_rate_{precision} by cublaslt", "parameter": 4096, "value": rate}
+            for precision, rate in gflops_per_s.items()]}
+    for rate, stands in ((600e3, claims.CONFIRMED), (500e3, claims.REFUTED)):
+        found = claims.Recorded(folder_with(
+            tmp_path, constants=rates(tf32=400e3, fp16=700e3, bf16=rate)))
+        assert claims.rounded_products(found) == (
+            stands,
+            f"TFLOP/s: 400 of 400 in tf32, 700 of 700 in fp16, {rate / 1e3:.0f} of 700 in bf16")
+    found = claims.Recorded(folder_with(tmp_path, constants=rates(tf32=400e3, fp16=700e3)))
+    assert claims.rounded_products(found) == (claims.NOT_RUN, "")
+
+
+def test_registers_are_those_of_the_list(tmp_path, monkeypatch):
+    monkeypatch.setattr(claims, "GENERATED_KERNELS", tmp_path / "kernels.def")
+    claims.GENERATED_KERNELS.write_text("""// PLAIT_GENERATED_KERNEL(family, variant, ...)
+PLAIT_GENERATED_KERNEL(pool, "window/v1", 256, 0, 30, 31, 32)
+PLAIT_GENERATED_KERNEL(rows, "t32/v4", 128, 256, 40, 41, 42)
+""")
+
+    def standing(capability, **taken):
+        found = claims.Recorded(folder_with(tmp_path, device={"gpu": {"compute_cap": capability}}))
+        found.profiles = [
+            {**profile("a", 10, 1), "precision": "strict", "kernel_registers": [8, count],
+             "variant": f"strict/nchw/generated/{name.replace('_', '/')}"}
+            for name, count in taken.items()]
+        return claims.registers_taken(found)
+
+    both = {"pool_window_v1": 32, "rows_t32_v4": 42}
+    assert standing("9.0", **both) == (claims.CONFIRMED, "2 of 2 variants")
+    assert standing("8.0", **both) == (
+        claims.REFUTED, "2 of 2 variants, pool/window/v1 32 of 30, rows/t32/v4 42 of 40")
+    assert standing("9.0", pool_window_v1=32) == (claims.NOT_RUN, "1 of 2 variants")
+    assert standing("9.0", pool_window_v1=33)[0] == claims.REFUTED
+    assert standing("9.0", pool_other_v1=33) == standing("7.5", **both) == (claims.NOT_RUN, "")
 
 
 def profile(graph, us, share):
