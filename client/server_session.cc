@@ -15,8 +15,9 @@
 namespace plait {
 namespace {
 
-// 60 s: a worker that opens a GPU loads libraries of a gigabyte first.
-constexpr absl::Duration kWorkerTimeout = absl::Seconds(60);
+// Two minutes: one that hangs while it opens a GPU is killed after one (worker_start_seconds_max),
+// and the next has as long.
+constexpr absl::Duration kWorkerTimeout = absl::Minutes(2);
 constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
 // 1,000: jobs that earlier programs may have left behind; far more than ever will.
 constexpr int kLeftJobsMax = 1000;

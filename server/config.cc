@@ -61,6 +61,8 @@ constexpr Setting kSettings[] = {
     {"job_grace_seconds", &Config::job_grace_seconds, "N", "What a job may take beyond its budget"},
     {"task_seconds_max", &Config::task_seconds_max, "N",
      "What one measurement may hold a worker for", 1},
+    {"worker_start_seconds_max", &Config::worker_start_seconds_max, "N",
+     "What a worker may take to open its device", 1},
     {"child_memory_bytes", &Config::child_memory_bytes, "N",
      "Memory of one search; 0: by the size of its model"},
     {"worker_memory_bytes", &Config::worker_memory_bytes, "N",

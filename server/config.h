@@ -66,6 +66,9 @@ struct Config {
   // Loading a large model and timing its plans takes a minute or two; a task that takes longer than
   // this has met a kernel that hangs, and ends its job instead of the device.
   int64_t task_seconds_max = 600;
+  // One that has not called by then hangs, and another one is started. A driver that begins with
+  // many GPUs, and libraries that are read for the first time, take tens of seconds.
+  int64_t worker_start_seconds_max = 60;
   // Of address space, so somewhat more than the memory that a search touches.
   int64_t child_memory_bytes = 0;  // 0: by the model; see JobRunnerOptions
   // Of one of this machine's workers. 0: three quarters of the machine's memory, beyond which it

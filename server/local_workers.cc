@@ -74,6 +74,7 @@ WorkerSupervisorOptions LocalWorkerOptions(const Config& config, const std::stri
   if (absl::StartsWith(device, "cuda:")) {
     options.kernel_cache = absl::StrCat(config.data_dir, "/kernels");
   }
+  options.start_max = absl::Seconds(config.worker_start_seconds_max);
   options.threads = static_cast<int>(config.worker_threads);
   options.instruction_set = config.worker_instruction_set;
   options.memory_bytes_max = WorkerMemoryBytes(config);
@@ -100,6 +101,7 @@ RuntimeWorkersOptions LocalRuntimesOptions(const Config& config) {
   const auto threads = static_cast<int>(config.worker_threads);
   options.threads = threads > 0 ? threads : MachineCores();
   options.memory_bytes_max = WorkerMemoryBytes(config);
+  options.start_max = absl::Seconds(config.worker_start_seconds_max);
   return options;
 }
 

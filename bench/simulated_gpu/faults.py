@@ -8,10 +8,10 @@ many, at the first:
     error    once, and works again        memory   once, for want of memory
     sticky   and from then on always      hang     by not returning
 
-and a task may take `--task-seconds`: a call that hangs ends with its worker 10 s later at most. A
-job is run once more when its tasks ended their workers. It must end within the budget of its runs,
-and for each task that fails that and 10 s; it may fail with words, but not return a file that
-computes something else, and the daemon must live on.
+and a task may take `--task-seconds`, a worker 10 s to start: a call that hangs ends with its worker
+`--task-seconds` and 10 s later at most. A job is run once more when its tasks ended their workers.
+It must end within the budget of its runs, and for each task that fails that and 10 s; it may fail
+with words, but not return a file that computes something else, and the daemon must live on.
 
     python bench/simulated_gpu/faults.py build/tiny/tiny_resnet.onnx [--functions cuMemAlloc,...]
         [--kinds error,sticky,memory,hang] [--json FILE]
@@ -38,6 +38,7 @@ LISTS = (ROOT / "gpu_worker/backends/cuda/driver/driver_functions.def",
          ROOT / "gpu_worker/simulated_gpu/cudnn/cudnn_functions.def",
          ROOT / "gpu_worker/simulated_gpu/cublaslt/cublaslt_functions.def")
 SECONDS_OF_GRACE = 10
+START_SECONDS = 10  # a worker may take, which is less than what a task and the grace may
 RUNS_MAX = 2
 # To start a daemon, to import and to export.
 SECONDS_BESIDE = 10
@@ -59,7 +60,8 @@ def run(arguments, folder, *words):
     """Runs `plait` on the simulated GPU, with data of its own and a worker that fails."""
     variables = {"LD_LIBRARY_PATH": str(arguments.build / "simulated_gpu"),
                  "PLAIT_RUNTIMES_PYTHON": "none", "PLAIT_WORKER_PROGRAM": str(folder / "worker"),
-                 "PLAIT_TASK_SECONDS_MAX": str(arguments.task_seconds)}
+                 "PLAIT_TASK_SECONDS_MAX": str(arguments.task_seconds),
+                 "PLAIT_WORKER_START_SECONDS_MAX": str(START_SECONDS)}
     return subprocess.run([str(word) for word in (arguments.build / "plait", *words)],
                           capture_output=True, text=True, check=False,
                           timeout=10 * arguments.task_seconds + 300,

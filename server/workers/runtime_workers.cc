@@ -110,6 +110,7 @@ WorkerSupervisorOptions RuntimeWorkers::SupervisorOptions(const std::string& id)
   options.server_address = options_.server_address;
   options.threads = options_.threads;
   options.memory_bytes_max = options_.memory_bytes_max;
+  options.start_max = options_.start_max;
   options.restarted = options_.restarted;
   return options;
 }

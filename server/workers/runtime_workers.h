@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "server/workers/runtimes.h"
 #include "server/workers/worker_supervisor.h"
 
@@ -27,6 +28,7 @@ struct RuntimeWorkersOptions {
   std::string server_address;
   int threads = 1;
   int64_t memory_bytes_max = 0;
+  absl::Duration start_max = absl::Seconds(60);
   std::function<void()> restarted;
 };
 

@@ -80,7 +80,8 @@ bool WorkerSupervisor::RunWorker(int start_number) {
     const std::optional<absl::Duration> heard = pool_.HeardAt(worker_id);
     was_heard |= heard.has_value();
     const absl::Duration now = clock_.Monotonic();
-    const bool is_silent = now - heard.value_or(began) > options_.silence_max;
+    const absl::Duration silence_max = was_heard ? options_.silence_max : options_.start_max;
+    const bool is_silent = now - heard.value_or(began) > silence_max;
     // It calls, but cannot leave what it does: a kernel that never ends.
     const bool is_stuck =
         now - pool_.UnwantedSince(worker_id).value_or(now) > options_.unwanted_max;

@@ -25,10 +25,11 @@ struct WorkerSupervisorOptions {
   std::string kernel_cache;     // a folder for the kernels that the worker compiles; may be empty
   int threads = 0;              // granted to the device; 0: all
   std::string instruction_set;  // the best that kernels may use; empty: all there are
-  // A worker that has not called for this long hangs, and is killed.
-  // Ten seconds are ten of its calls. It starts to count with the process, so a worker has as long
-  // to call for the first time.
+  // A worker that has called, but not for this long, hangs, and is killed: ten of its calls.
   absl::Duration silence_max = absl::Seconds(10);
+  // The same for one that has not called yet, from when its process began. A driver of many GPUs
+  // takes tens of seconds to begin, and libraries of a gigabyte are read from a disk.
+  absl::Duration start_max = absl::Seconds(60);
   // A worker that is at a task which nobody wants any more, for this long, cannot leave it, and is
   // killed. It leaves by itself within about three of its calls where it can.
   absl::Duration unwanted_max = absl::Seconds(8);

@@ -458,6 +458,14 @@ def test_a_worker_whose_gpu_has_failed_is_started_again(cli, simulated, new_daem
     assert exit_codes_of_workers(daemon) == [exit_code]
 
 
+def test_a_worker_that_hangs_as_it_starts_is_started_again(simulated, new_daemon, folder):
+    daemon = new_daemon("--workers", "cuda:0", "--worker-start-seconds-max", "5",
+                        "--worker-program", failing_worker(folder, "cuInit:hang", times=1)).start()
+    daemon.wait_for_worker()
+    events = {event["event"]: event for event in daemon.log_events() if "worker" in event}
+    assert "worker.hung" in events and events["worker.ended"]["signal"] == "9"
+
+
 def test_a_job_whose_gpu_fails_again_and_again_is_quarantined(cli, simulated, new_daemon, folder):
     daemon, failed = job_on_a_gpu_that_fails(cli, new_daemon, folder, times=99)
     assert failed.code == 6 and "ended their workers 2 times" in failed.err

@@ -64,5 +64,13 @@ TEST(LocalWorkersTest, CompiledKernelsAreKeptInTheDataDirectory) {
   EXPECT_EQ(LocalWorkerOptions(config, "cpu").kernel_cache, "");
 }
 
+TEST(LocalWorkersTest, WorkersHaveTheTimeToStartThatTheConfigurationGives) {
+  Config config = ConfigWith("");
+  EXPECT_EQ(LocalWorkerOptions(config, "cpu").start_max, absl::Minutes(1));
+  config.worker_start_seconds_max = 300;
+  EXPECT_EQ(LocalWorkerOptions(config, "cuda:0").start_max, absl::Minutes(5));
+  EXPECT_EQ(LocalRuntimesOptions(config).start_max, absl::Minutes(5));
+}
+
 }  // namespace
 }  // namespace plait

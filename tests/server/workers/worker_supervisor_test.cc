@@ -35,6 +35,14 @@ class WorkerSupervisorTest : public testing::Test {
     return process_id;
   }
 
+  // The first worker's call, which the fake one does not make.
+  worker::v1::SynchronizeRequest FirstCall() {
+    worker::v1::SynchronizeRequest request;
+    request.set_worker_id(absl::StrCat("local-cpu-", getpid(), "-1"));
+    request.mutable_idle();
+    return request;
+  }
+
   void AwaitRestart() {
     absl::MutexLock lock(&mutex_);
     const auto restarted = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return restarts_ > 0; };
@@ -59,8 +67,22 @@ TEST_F(WorkerSupervisorTest, RestartsAWorkerThatWasKilled) {
 TEST_F(WorkerSupervisorTest, KillsAndRestartsAWorkerThatIsStopped) {
   WorkerSupervisor supervisor(pool_, clock_, options_);
   const pid_t first = Await(supervisor, 0);
+  pool_.Synchronize(FirstCall(), WorkerPlace::kThisHost);
   kill(first, SIGSTOP);
   clock_.Advance(options_.silence_max + absl::Seconds(1));
+  AwaitRestart();
+  EXPECT_NE(Await(supervisor, first), first);
+}
+
+// A driver that begins, and libraries that are opened for the first time, take their time.
+TEST_F(WorkerSupervisorTest, AWorkerHasLongerToCallForTheFirstTime) {
+  ASSERT_GT(options_.start_max, options_.silence_max + absl::Seconds(2));
+  WorkerSupervisor supervisor(pool_, clock_, options_);
+  const pid_t first = Await(supervisor, 0);
+  clock_.Advance(options_.start_max - absl::Seconds(1));
+  absl::SleepFor(absl::Milliseconds(500));  // it looks every 100 ms
+  EXPECT_EQ(supervisor.process_id(), first);
+  clock_.Advance(absl::Seconds(2));
   AwaitRestart();
   EXPECT_NE(Await(supervisor, first), first);
 }
@@ -69,8 +91,7 @@ TEST_F(WorkerSupervisorTest, KillsAndRestartsAWorkerThatIsStopped) {
 TEST_F(WorkerSupervisorTest, KillsAWorkerThatCannotLeaveATaskThatNobodyWants) {
   WorkerSupervisor supervisor(pool_, clock_, options_);
   const pid_t first = Await(supervisor, 0);
-  worker::v1::SynchronizeRequest request;
-  request.set_worker_id(absl::StrCat("local-cpu-", getpid(), "-1"));
+  worker::v1::SynchronizeRequest request = FirstCall();
   request.mutable_executing()->set_task_id("task-of-nobody");
   pool_.Synchronize(request, WorkerPlace::kThisHost);
   clock_.Advance(options_.unwanted_max + absl::Milliseconds(1));
@@ -80,10 +101,7 @@ TEST_F(WorkerSupervisorTest, KillsAWorkerThatCannotLeaveATaskThatNobodyWants) {
 }
 
 TEST_F(WorkerSupervisorTest, EndsATaskThatTakesTooMuchMemoryTogetherWithItsWorker) {
-  // The first worker's call, which the fake one does not make.
-  worker::v1::SynchronizeRequest request;
-  request.set_worker_id(absl::StrCat("local-cpu-", getpid(), "-1"));
-  request.mutable_idle();
+  const worker::v1::SynchronizeRequest request = FirstCall();
   absl::Notification ended;
   worker::v1::TaskResult result;
   pool_.Submit(request.device(), worker::v1::Task(), [&](const worker::v1::TaskResult& given) {
