@@ -17,9 +17,6 @@
 namespace plait {
 namespace {
 
-// A driver that was not in use takes seconds to begin.
-constexpr absl::Duration kListTimeMax = absl::Seconds(20);
-
 int64_t WorkerMemoryBytes(const Config& config) {
   return config.worker_memory_bytes > 0 ? config.worker_memory_bytes : MachineMemoryBytes() / 4 * 3;
 }
@@ -38,12 +35,12 @@ std::string WorkerProgram(const Config& config) {
 }
 
 // As a worker finds them: it opens the driver, and the daemon does not.
-std::vector<std::string> GpusHere(const Config& config) {
+std::vector<std::string> GpusHere(const Config& config, absl::Duration time_max) {
   ProcessOptions options;
   options.program = WorkerProgram(config);
   options.arguments = {options.program, "--list", kAllGpus};
   options.environment = WorkerEnvironment();
-  const absl::StatusOr<FinishedProgram> listed = RunProgram(options, kListTimeMax);
+  const absl::StatusOr<FinishedProgram> listed = RunProgram(options, time_max);
   if (listed.ok() && listed->Succeeded()) {
     std::vector<std::string> ids = absl::StrSplit(listed->out, '\n', absl::SkipWhitespace());
     std::erase_if(ids, [](const std::string& id) {
@@ -81,11 +78,11 @@ WorkerSupervisorOptions LocalWorkerOptions(const Config& config, const std::stri
   return options;
 }
 
-std::vector<std::string> LocalDevices(const Config& config) {
+std::vector<std::string> LocalDevices(const Config& config, absl::Duration list_time_max) {
   std::vector<std::string> devices;
   for (const std::string& device : config.workers) {
     const std::vector<std::string> named =
-        device == kAllGpus ? GpusHere(config) : std::vector<std::string>{device};
+        device == kAllGpus ? GpusHere(config, list_time_max) : std::vector<std::string>{device};
     for (const std::string& id : named) {
       if (std::find(devices.begin(), devices.end(), id) == devices.end()) devices.push_back(id);
     }

@@ -1,5 +1,6 @@
 #include "server/local_workers.h"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 
 namespace plait {
 namespace {
@@ -36,6 +38,20 @@ TEST(LocalWorkersTest, WithoutGpusThereIsTheProcessor) {
   Config config = ConfigWith("");
   config.worker_program = "/nowhere/plait-worker";
   EXPECT_THAT(LocalDevices(config), ElementsAre("cpu"));
+}
+
+// It has printed a device before, which is not believed: nothing says that there are no others.
+TEST(LocalWorkersTest, ADriverThatHangsCostsTheGpusAndNotTheProcessor) {
+  const std::string process_id = absl::StrCat(testing::TempDir(), "/listing_worker.pid");
+  const Config config =
+      ConfigWith(absl::StrCat("echo $$ > ", process_id, "; echo cuda:0; exec sleep 60"));
+  const absl::Time began = absl::Now();
+  EXPECT_THAT(LocalDevices(config, absl::Milliseconds(500)), ElementsAre("cpu"));
+  EXPECT_LT(absl::Now() - began, absl::Seconds(30));
+  pid_t lister = 0;
+  std::ifstream(process_id) >> lister;
+  ASSERT_GT(lister, 0);
+  EXPECT_NE(kill(lister, 0), 0);
 }
 
 TEST(LocalWorkersTest, NoDeviceHasTwoWorkers) {
