@@ -475,42 +475,6 @@ def test_a_job_whose_gpu_fails_again_and_again_is_quarantined(cli, simulated, ne
     assert daemon.is_alive()
 
 
-def test_the_table_of_faults(folder):
-    model, table = folder / "rows.onnx", folder / "table.json"
-    model.write_bytes(rows_model())
-    done = subprocess.run(
-        [sys.executable, programs.ROOT / "bench" / "simulated_gpu" / "faults.py", model,
-         "--build", programs.BUILD, "--out", folder / "faults", "--json", table,
-         "--functions", "cuGraphLaunch", "--kinds", "error,sticky,hang", "--task-seconds", "4"],
-        capture_output=True, text=True, timeout=SECONDS_MAX, check=False,
-        env=programs.environment())
-    assert done.returncode == 0, done.stdout + done.stderr
-    error, sticky, hang = json.loads(table.read_text())
-    assert error["reached"] and sticky["reached"] and hang["reached"]
-    # Once is a kernel or a plan that could not be had; the other two end the worker.
-    assert (error["workers_lost"], sticky["workers_lost"], hang["workers_lost"]) == (0, 1, 1)
-    assert (sticky["worker_exit_code"], hang["worker_exit_code"]) == (10, 11)
-    assert sticky["exit_code"] == 0 and sticky["is_equal"]
-    # The worker ends within the task's time and ten seconds; the job is run once more, on another.
-    assert hang["lost_seconds"] <= 4 + 10
-    assert hang["exit_code"] == 0 and hang["is_equal"]
-    assert "| `cuGraphLaunch` |" in done.stdout
-
-
-@pytest.mark.long
-def test_no_failing_call_makes_a_job_wrong(folder, model_file):
-    table = folder / "table.json"
-    done = subprocess.run(
-        [sys.executable, programs.ROOT / "bench" / "simulated_gpu" / "faults.py",
-         model_file("tiny_resnet"), "--build", programs.BUILD, "--out", folder / "faults",
-         "--json", table, "--kinds", "error,memory"],
-        capture_output=True, text=True, timeout=6 * SECONDS_MAX, check=False,
-        env=programs.environment())
-    assert done.returncode == 0, done.stdout + done.stderr
-    entries = json.loads(table.read_text())
-    assert sum(entry["reached"] for entry in entries) > len(entries) / 2
-
-
 @pytest.mark.skipif(not has_stand_ins(), reason="this build has no stand-ins for cuDNN")
 def test_check_compares_the_kernels_of_a_gpu_with_the_reference():
     check = ("--device", "cuda:0", "--check")
