@@ -85,11 +85,19 @@ Status TrialBench::TakeWorkspace(size_t bytes) {
 }
 
 Status TrialBench::TryOut(Candidate* candidate) {
+  return TryOut(candidate->name(), [&] { return candidate->Launch(operands_, device_.stream); });
+}
+
+Status TrialBench::TryOut(const Candidate& candidate, const ExecutableGraph& graph) {
+  return TryOut(candidate.name() + " in a graph", [&] { return graph.Launch(device_.stream); });
+}
+
+Status TrialBench::TryOut(const std::string& name, const std::function<Status()>& run) {
   for (size_t i = 0; i < operands_.outputs.size(); ++i) {
     PLAIT_CUDA_RETURN_IF_ERROR(device_.runtime->Fill(
         operands_.outputs[i], std::to_integer<int>(kUnwritten), OutputBytes(i), device_.stream));
   }
-  PLAIT_CUDA_RETURN_IF_ERROR(candidate->Launch(operands_, device_.stream));
+  PLAIT_CUDA_RETURN_IF_ERROR(run());
   std::vector<std::vector<float>> outputs;
   for (size_t i = 0; i < operands_.outputs.size(); ++i) {
     std::vector<std::byte> bytes(OutputBytes(i));
@@ -97,14 +105,14 @@ Status TrialBench::TryOut(Candidate* candidate) {
                                                          bytes.size(), device_.stream));
     const PixelPitch pitch = step_.places.pitches.output(i);
     if (!GapsAre(kUnwritten, bytes, pitch, OutputElementBytes())) {
-      return Error{ErrorCode::kUnsupported, candidate->name() + ": writes beside its pixels"};
+      return Error{ErrorCode::kUnsupported, name + ": writes beside its pixels"};
     }
     const std::vector<std::byte> dense = Collect(bytes, pitch, OutputElementBytes());
     outputs.push_back(FromStorage(dense.data(), static_cast<size_t>(step_.shape.outputs[i]),
                                   OutputType(step_.problem.problem), step_.problem.precision));
   }
   if (IsRight(outputs)) return Ok();
-  return Error{ErrorCode::kUnsupported, candidate->name() + ": wrong results"};
+  return Error{ErrorCode::kUnsupported, name + ": wrong results"};
 }
 
 bool TrialBench::IsRight(const std::vector<std::vector<float>>& outputs) const {

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "gpu_worker/backends/cuda/driver/clock_watch.h"
+#include "gpu_worker/backends/cuda/driver/graph_builder.h"
 #include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 #include "gpu_worker/backends/cuda/driver/staging.h"
@@ -68,6 +71,10 @@ class TrialBench {
   // Errors: kUnsupported for wrong results; those of the launch.
   Status TryOut(Candidate* candidate);
 
+  // The same of a graph of the candidate's launches with these operands: a library may enqueue
+  // something else while it is captured.
+  Status TryOut(const Candidate& candidate, const ExecutableGraph& graph);
+
   const Operands& operands() const { return operands_; }
 
  private:
@@ -76,6 +83,8 @@ class TrialBench {
   Result<void*> Take(size_t bytes);
   // Null for an operand that is not there.
   Status Put(const std::vector<std::byte>& bytes, const void** place);
+  // What the run leaves in the outputs, all of which it has to write.
+  Status TryOut(const std::string& name, const std::function<Status()>& run);
   bool IsRight(const std::vector<std::vector<float>>& outputs) const;
 
   const StepProblem& step_;

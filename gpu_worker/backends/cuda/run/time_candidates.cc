@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -97,6 +98,12 @@ Status LeaveOut(const Status& why, const TimingDevice& device, std::string* reas
   return device.runtime->CheckHealth();
 }
 
+// Launches that suffice for a span where one takes so long.
+int LaunchesOfSpan(double us) {
+  return static_cast<int>(
+      std::clamp(kFinalistSpanUsMin / std::max(us, 0.1), 1.0 * kQuickLaunches, 1.0 * kLaunchesMax));
+}
+
 // Who is timed in turn with the others.
 class Finalists {
  public:
@@ -126,7 +133,32 @@ class Finalists {
     return Ok();
   }
 
-  std::vector<Contender>& chosen() { return chosen_; }
+  // All of them in turn: graphs of as many launches each, as many times. Who is wrong in so many is
+  // left out.
+  Status Time() {
+    double longest_us = 0;
+    for (const Contender& finalist : chosen_) longest_us = std::max(longest_us, finalist.quick_us);
+    const int launches = LaunchesOfSpan(longest_us);
+    PLAIT_CUDA_RETURN_IF_ERROR(CaptureAll(launches));
+    double replays = 1;
+    for (const Contender& finalist : chosen_) {
+      const Result<double> us = LaunchUs(finalist, /*replays=*/1, device_);
+      if (!us.ok()) return us.error();
+      replays =
+          std::max(replays, std::ceil(kFinalistSpanUsMin / std::max(launches * us.value(), 1.0)));
+    }
+    const int replays_of_all = static_cast<int>(std::min(replays, 1.0 * kReplaysMax));
+    for (int round = 0; round < kRounds; ++round) {
+      for (Contender& finalist : chosen_) {
+        const Result<double> us = LaunchUs(finalist, replays_of_all, device_);
+        if (!us.ok()) return us.error();
+        finalist.launch_us.push_back(us.value());
+      }
+    }
+    return Ok();
+  }
+
+  const std::vector<Contender>& chosen() const { return chosen_; }
 
  private:
   bool IsWithin(double factor, const Contender& contender) const {
@@ -142,7 +174,29 @@ class Finalists {
   Status TryOut(Contender* contender) {
     const Status status = bench_->TryOut(contender->candidate);
     if (!status.ok()) return LeaveOut(status, device_, reasons_);
+    return ChooseIfRightInGraph(contender);
+  }
+
+  Status ChooseIfRightInGraph(Contender* contender) {
+    const Status status = bench_->TryOut(*contender->candidate, *contender->chain);
+    if (!status.ok()) {
+      // It was right by itself: a mistake of a library that somebody should hear of.
+      std::fprintf(stderr, "plait: %s\n", status.error().message.c_str());
+      return LeaveOut(status, device_, reasons_);
+    }
     chosen_.push_back(std::move(*contender));
+    return Ok();
+  }
+
+  Status CaptureAll(int launches) {
+    for (Contender& finalist : std::exchange(chosen_, {})) {
+      if (launches == finalist.launches) {
+        chosen_.push_back(std::move(finalist));
+        continue;
+      }
+      PLAIT_CUDA_RETURN_IF_ERROR(Capture(*bench_, &finalist, launches, device_));
+      PLAIT_CUDA_RETURN_IF_ERROR(ChooseIfRightInGraph(&finalist));
+    }
     return Ok();
   }
 
@@ -151,36 +205,6 @@ class Finalists {
   std::string* const reasons_;
   std::vector<Contender> chosen_;
 };
-
-// All of them in turn: graphs of as many launches each, as many times.
-Status TimeFinalists(const TrialBench& bench, std::vector<Contender>* finalists,
-                     const TimingDevice& device) {
-  double longest_us = 0;
-  for (const Contender& finalist : *finalists) {
-    longest_us = std::max(longest_us, finalist.quick_us);
-  }
-  const int launches = static_cast<int>(std::clamp(kFinalistSpanUsMin / std::max(longest_us, 0.1),
-                                                   1.0 * kQuickLaunches, 1.0 * kLaunchesMax));
-  double replays = 1;
-  for (Contender& finalist : *finalists) {
-    if (launches != finalist.launches) {
-      PLAIT_CUDA_RETURN_IF_ERROR(Capture(bench, &finalist, launches, device));
-    }
-    const Result<double> us = LaunchUs(finalist, /*replays=*/1, device);
-    if (!us.ok()) return us.error();
-    replays =
-        std::max(replays, std::ceil(kFinalistSpanUsMin / std::max(launches * us.value(), 1.0)));
-  }
-  const int replays_of_all = static_cast<int>(std::min(replays, 1.0 * kReplaysMax));
-  for (int round = 0; round < kRounds; ++round) {
-    for (Contender& finalist : *finalists) {
-      const Result<double> us = LaunchUs(finalist, replays_of_all, device);
-      if (!us.ok()) return us.error();
-      finalist.launch_us.push_back(us.value());
-    }
-  }
-  return Ok();
-}
 
 CandidateChoice ChoiceOf(const std::vector<Contender>& finalists) {
   std::vector<double> us;
@@ -222,18 +246,15 @@ Result<CandidateChoice> ChooseCandidates(const std::vector<std::unique_ptr<Candi
       PLAIT_CUDA_RETURN_IF_ERROR(LeaveOut(status, device, &reasons));
     }
   }
-  Finalists compared(&bench, device, &reasons);
-  PLAIT_CUDA_RETURN_IF_ERROR(compared.Choose(std::move(contenders)));
-  std::vector<Contender>& finalists = compared.chosen();
-  if (finalists.empty()) {
+  Finalists finalists(&bench, device, &reasons);
+  PLAIT_CUDA_RETURN_IF_ERROR(finalists.Choose(std::move(contenders)));
+  if (finalists.chosen().size() > 1) PLAIT_CUDA_RETURN_IF_ERROR(finalists.Time());
+  if (finalists.chosen().empty()) {
     // What does not fit now may fit when others have left the device.
     return Error{all_fit ? ErrorCode::kUnsupported : ErrorCode::kDevice,
                  "no candidate is right" + reasons};
   }
-  if (finalists.size() > 1) {
-    PLAIT_CUDA_RETURN_IF_ERROR(TimeFinalists(bench, &finalists, device));
-  }
-  return ChoiceOf(finalists);
+  return ChoiceOf(finalists.chosen());
 }
 
 }  // namespace plait::cuda

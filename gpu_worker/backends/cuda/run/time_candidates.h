@@ -20,7 +20,8 @@ struct CandidateChoice {
 // Which of the prepared candidates takes the least time in a CUDA graph, behind its like: few
 // launches of each, then spans of 2 ms of the best in turn, of which medians are compared; and
 // which leaves the most room (ComputeShare). One whose launch is refused, or whose results are
-// wrong in the places that are compared (TrialBench), is left out, also where it is the only one.
+// wrong in the places that are compared (TrialBench), launched by itself or in a graph that is
+// timed, is left out, also where it is the only one.
 // Errors: kUnsupported where none is left, with each one's reason; kDevice.
 Result<CandidateChoice> ChooseCandidates(const std::vector<std::unique_ptr<Candidate>>& candidates,
                                          const StepProblem& step, const TrialData& trial,

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cuda/offers/cuda_catalog.h"
 #include "gpu_worker/backends/cuda/run/cuda_executable.h"
+#include "gpu_worker/executor/make_inputs.h"
 #include "gpu_worker/executor/one_kernel_plan.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "tests/gpu_worker/backends/cuda/run/scripted_runtime.h"
@@ -36,13 +37,18 @@ class LoneKernelTimeTest : public TimingTest<ScriptedRuntime> {
                            OneKernelPlan(graph, catalog.KernelsAt(graph, 0, /*fuse=*/false)[0]));
     implementations_ = std::make_unique<Implementations>(
         device_, /*has_libraries=*/false, ChoiceBy::kFirst, stream_.get(), staging_.get(), &clock_);
-    return CudaExecutable::Create(graph, plan, NoWeights(),
-                                  {.runtime = &runtime_,
-                                   .stream = stream_.get(),
-                                   .staging = staging_.get(),
-                                   .implementations = implementations_.get(),
-                                   .clock = &clock_,
-                                   .multiprocessors = kTimedMultiprocessors});
+    PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
+                           CudaExecutable::Create(graph, plan, NoWeights(),
+                                                  {.runtime = &runtime_,
+                                                   .stream = stream_.get(),
+                                                   .staging = staging_.get(),
+                                                   .implementations = implementations_.get(),
+                                                   .clock = &clock_,
+                                                   .multiprocessors = kTimedMultiprocessors}));
+    PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
+                           MakeInputs(graph, /*seed=*/1, /*index=*/0));
+    PLAIT_RETURN_IF_ERROR(executable->SetInputs(inputs));
+    return executable;
   }
 
   const CudaDevice device_ = {.present = true, .runtime = &runtime_};

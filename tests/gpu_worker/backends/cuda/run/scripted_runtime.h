@@ -7,8 +7,9 @@
 
 namespace plait::cuda {
 
-// A simulated device whose graphs compute nothing and take time: as long, and as much of the
-// device, as what is captured in them says with Note(), and `us_of_launch` for each kernel.
+// A simulated device whose graphs take time: as long, and as much of the device, as what is
+// captured in them says with Note(), and `us_of_launch` for each kernel. They compute only behind a
+// Fill(), as of outputs that are looked at afterwards: simulating all launches would take minutes.
 class ScriptedRuntime : public ClockRuntime {
  public:
   using ClockRuntime::ClockRuntime;
@@ -36,11 +37,21 @@ class ScriptedRuntime : public ClockRuntime {
     }
     return DriverRuntime::LaunchKernel(kernel, shape, arguments, stream);
   }
+  Status Fill(void* to, int byte, size_t bytes, Stream stream) override {
+    is_filled_ = !is_capturing_;
+    return DriverRuntime::Fill(to, byte, bytes, stream);
+  }
+  Status LaunchGraph(GraphExec exec, Stream stream) override {
+    PLAIT_CUDA_RETURN_IF_ERROR(ClockRuntime::LaunchGraph(exec, stream));
+    return std::exchange(is_filled_, false) ? DriverRuntime::LaunchGraph(exec, stream) : Ok();
+  }
   Result<NodeDescription> DescribeNode(GraphNode /*node*/) override {
     return NodeDescription{.kind = NodeDescription::Kind::kKernel,
                            .grid = {static_cast<unsigned>(share_ * kTimedMultiprocessors), 1, 1},
                            .blocks_per_multiprocessor = 1};
   }
+
+  bool is_capturing() const { return is_capturing_; }
 
   double us_of_launch = 0;
   bool computes = true;  // false: launches that are not captured do nothing
@@ -49,6 +60,7 @@ class ScriptedRuntime : public ClockRuntime {
   double UsOf(Graph /*graph*/) override { return std::exchange(captured_us_, 0); }
 
   bool is_capturing_ = false;
+  bool is_filled_ = false;
   double captured_us_ = 0;
   double share_ = 1;
 };

@@ -59,6 +59,26 @@ class TimedCandidate : public Candidate {
   const double share_;
 };
 
+// One that is right by itself and captures something else: from this captured launch on.
+class WrongInGraph : public TimedCandidate {
+ public:
+  WrongInGraph(std::shared_ptr<Candidate> right, ScriptedRuntime* runtime, double us,
+               int wrong_from)
+      : TimedCandidate(std::move(right), runtime, us, /*share=*/1),
+        runtime_(runtime),
+        right_launches_left_(wrong_from) {}
+  std::string name() const override { return "wrong"; }
+  Status Launch(const Operands& operands, CUstream_st* stream) override {
+    PLAIT_CUDA_RETURN_IF_ERROR(TimedCandidate::Launch(operands, stream));
+    if (!runtime_->is_capturing() || right_launches_left_-- > 0) return Ok();
+    return runtime_->Fill(operands.outputs[0], 0, sizeof(float), stream);
+  }
+
+ private:
+  ScriptedRuntime* const runtime_;
+  int right_launches_left_;
+};
+
 class TimeCandidatesTest : public TimingTest<ScriptedRuntime> {
  protected:
   void SetUp() override {
@@ -103,6 +123,30 @@ TEST_F(TimeCandidatesTest, LeavesOutWhatIsWrongOrRefused) {
     EXPECT_GE(chosen, 2u);
     EXPECT_LT(chosen, right + 2);
   }
+}
+
+// In the graph of a few launches by which finalists are chosen, and in that of many.
+TEST_F(TimeCandidatesTest, LeavesOutWhatIsWrongInAGraphOnly) {
+  for (const int wrong_from : {0, 5}) {
+    const std::shared_ptr<Candidate> right = std::move(Generated().front());
+    std::vector<std::unique_ptr<Candidate>> candidates;
+    candidates.push_back(std::make_unique<WrongInGraph>(right, &runtime_, 10, wrong_from));
+    candidates.push_back(std::make_unique<TimedCandidate>(right, &runtime_, 12, 1));
+    const Result<CandidateChoice> choice = Choose(candidates);
+    ASSERT_TRUE(choice.ok()) << choice.error().message;
+    EXPECT_EQ(choice.value().fastest, 1u) << wrong_from;
+    EXPECT_EQ(choice.value().narrowest, 1u) << wrong_from;
+  }
+}
+
+TEST_F(TimeCandidatesTest, SaysThatTheOnlyOneIsWrongInAGraph) {
+  std::vector<std::unique_ptr<Candidate>> candidates;
+  candidates.push_back(
+      std::make_unique<WrongInGraph>(std::move(Generated().front()), &runtime_, 10, 0));
+  const Result<CandidateChoice> choice = Choose(candidates);
+  ASSERT_FALSE(choice.ok());
+  EXPECT_EQ(choice.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(choice.error().message, HasSubstr("wrong in a graph: wrong results"));
 }
 
 TEST_F(TimeCandidatesTest, ChoosesTheFastestAndTheNarrowestOfThoseNearIt) {
