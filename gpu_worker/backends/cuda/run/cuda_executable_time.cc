@@ -41,11 +41,10 @@ PredictedTimes PredictionsOf(const plait::Graph& graph, const Plan& plan) {
 absl::StatusOr<double> CudaExecutable::TimeSpan(int count, absl::FunctionRef<absl::Status()> run,
                                                 bool is_cold) {
   absl::Status status;
-  bool is_again = false;
   const Result<double> span_us = device_.clock->TimeSteady([&]() -> Result<double> {
-    if (is_cold && std::exchange(is_again, true)) {
-      PLAIT_CUDA_RETURN_IF_ERROR(device_.evict(device_.stream));
-    }
+    // Behind the reading of the clock: while the device is busy with it the host enqueues the span,
+    // which else would take what the host needs for that.
+    if (is_cold) PLAIT_CUDA_RETURN_IF_ERROR(device_.evict(device_.stream));
     return SpanUs(device_.runtime, device_.stream, [&] {
       for (int i = 0; i < count && status.ok(); ++i) status = run();
       return Ok();
@@ -120,10 +119,10 @@ absl::StatusOr<std::vector<double>> CudaExecutable::TimeSamples(int repeats) {
     return samples_us;
   }
   const auto run = [this] { return Enqueue(); };
-  int runs = 1;
+  int runs = 0;  // of a span with warm caches; 0: not known yet
   for (int i = 0; i < repeats; ++i) {
     const bool is_cold = std::exchange(is_evicted_, false);
-    if (!is_cold && runs == 1) {
+    if (!is_cold && runs == 0) {
       PLAIT_ASSIGN_OR_RETURN(const double once_us, TimeSpan(1, run));
       runs = RunsOfSpan(once_us);
     }
@@ -152,10 +151,6 @@ absl::StatusOr<std::vector<double>> CudaExecutable::TimeSteps() {
   return step_us;
 }
 
-void CudaExecutable::EvictCaches() {
-  if (device_.evict == nullptr) return;
-  // What it complains of the next run says again.
-  is_evicted_ = device_.evict(device_.stream).ok();
-}
+void CudaExecutable::EvictCaches() { is_evicted_ = device_.evict != nullptr; }
 
 }  // namespace plait::cuda
