@@ -64,6 +64,8 @@ class CudaExecutable : public Executable {
   // divided by their number; the first one after EvictCaches() is a single run. Spans in which
   // the clock moved are taken again, and that is told on standard error (ClockWatch).
   absl::StatusOr<std::vector<double>> Time(int repeats) override;
+  // Each step a graph of its own behind a whole run, without that graph's start: as the sample of a
+  // lone kernel behind EvictCaches().
   absl::StatusOr<std::vector<double>> TimeSteps() override;
   absl::Status SetInputs(absl::Span<const Tensor> inputs) override;
   void EvictCaches() override;
@@ -130,6 +132,11 @@ class CudaExecutable : public Executable {
   absl::StatusOr<std::vector<double>> TimeSamples(int repeats);
   absl::Status BuildLoneChain(int count);
   absl::StatusOr<double> TimeLoneKernel(bool is_cold);
+  // Of what a graph of one kernel takes between two events, what the kernel takes.
+  double WithoutStart(double us) const;
+  absl::Status BuildStepGraphs();
+  // What each step of `plan_` takes in its place, in microseconds. REQUIRES: BuildStepGraphs().
+  absl::StatusOr<std::vector<double>> TimeWork();
   // What `count` runs take between two events, in microseconds, while the clock stands still; cold:
   // behind EvictCaches().
   absl::StatusOr<double> TimeSpan(int count, absl::FunctionRef<absl::Status()> run,
@@ -158,6 +165,8 @@ class CudaExecutable : public Executable {
   std::unique_ptr<ExecutableGraph> lone_chain_;  // null until a lone kernel was timed
   int lone_chain_runs_ = 0;
   int lone_chain_replays_ = 0;  // in a span; 0: not known yet
+  // By step, null where it launches nothing; empty until steps were timed.
+  std::vector<std::optional<ExecutableGraph>> step_graphs_;
   std::optional<double> compute_share_;
   bool is_evicted_ = false;
 };

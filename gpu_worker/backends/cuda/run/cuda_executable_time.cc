@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -54,6 +56,10 @@ absl::StatusOr<double> CudaExecutable::TimeSpan(int count, absl::FunctionRef<abs
   return ToStatusOr(span_us);
 }
 
+double CudaExecutable::WithoutStart(double us) const {
+  return std::max(us - device_.graph_start_us, kKernelShareMin * us);
+}
+
 // A kernel alone is timed as it will run, in a graph behind others: by itself a graph takes some
 // microseconds to start, which a plan pays once.
 absl::Status CudaExecutable::BuildLoneChain(int count) {
@@ -82,7 +88,7 @@ absl::StatusOr<double> CudaExecutable::TimeLoneKernel(bool is_cold) {
   const auto chain = [this] { return ToStatus(lone_chain_->Launch(device_.stream)); };
   if (is_cold || lone_chain_ == nullptr) {
     PLAIT_ASSIGN_OR_RETURN(const double once_us, TimeSpan(1, run, is_cold));
-    const double us = std::max(once_us - device_.graph_start_us, kKernelShareMin * once_us);
+    const double us = WithoutStart(once_us);
     if (lone_chain_ == nullptr) {
       PLAIT_RETURN_IF_ERROR(BuildLoneChain(
           static_cast<int>(std::clamp(kSpanUsMin / us, 1.0, 1.0 * kRunsOfChainMax))));
@@ -133,20 +139,68 @@ absl::StatusOr<std::vector<double>> CudaExecutable::TimeSamples(int repeats) {
   return samples_us;
 }
 
+// A graph for each step that launches anything, so that it starts as a kernel that is timed alone.
+absl::Status CudaExecutable::BuildStepGraphs() {
+  for (size_t step = 0; step < work_.size(); ++step) {
+    std::optional<ExecutableGraph>& graph = step_graphs_.emplace_back();
+    const std::function<Status(Stream)> enqueue = LaunchOf(step);
+    if (enqueue == nullptr) continue;
+    Kept used;
+    if (candidates_[step] != nullptr) used.push_back(candidates_[step]->resources());
+    const auto launch = [&](int, Stream stream) { return enqueue(stream); };
+    PLAIT_ASSIGN_OR_RETURN(graph, ToStatusOr(BuildChain(device_.runtime, 1, launch, used)));
+    PLAIT_RETURN_IF_ERROR(ToStatus(graph->Upload(device_.stream)));
+  }
+  return absl::OkStatus();
+}
+
+// The run in front leaves in the caches what a run leaves there, and keeps the device busy while
+// the host enqueues the steps: a step that the device waits for takes what the host needs for it.
+// Behind a step of the host one does so in a run, too.
+absl::StatusOr<std::vector<double>> CudaExecutable::TimeWork() {
+  std::vector<OwnedEvent> events;
+  const auto record = [&]() -> absl::Status {
+    PLAIT_ASSIGN_OR_RETURN(const Event event, ToStatusOr(device_.runtime->CreateEvent()));
+    events.emplace_back(device_.runtime, event);
+    return ToStatus(device_.runtime->RecordEvent(event, device_.stream));
+  };
+  PLAIT_RETURN_IF_ERROR(Enqueue());
+  PLAIT_RETURN_IF_ERROR(record());
+  for (size_t step = 0; step < work_.size(); ++step) {
+    if (work_[step].kind == StepProblem::Kind::kHost) {
+      PLAIT_RETURN_IF_ERROR(RunOnHost(plan_.steps[step]));
+    } else if (step_graphs_[step].has_value()) {
+      PLAIT_RETURN_IF_ERROR(ToStatus(step_graphs_[step]->Launch(device_.stream)));
+    }
+    PLAIT_RETURN_IF_ERROR(record());
+  }
+  PLAIT_RETURN_IF_ERROR(ToStatus(device_.runtime->Synchronize(device_.stream)));
+  std::vector<double> work_us(work_.size(), 0.0);
+  for (size_t step = 0; step < work_.size(); ++step) {
+    const bool is_on_host = work_[step].kind == StepProblem::Kind::kHost;
+    if (!is_on_host && !step_graphs_[step].has_value()) continue;
+    PLAIT_ASSIGN_OR_RETURN(const double us, ToStatusOr(device_.runtime->ElapsedUs(
+                                                events[step].get(), events[step + 1].get())));
+    work_us[step] = is_on_host ? us : WithoutStart(us);
+  }
+  return work_us;
+}
+
 absl::StatusOr<std::vector<double>> CudaExecutable::TimeSteps() {
   if (device_.is_simulated) return PredictionsOf(graph_, given_).StepsUs(kH200Device);
+  if (step_graphs_.empty()) PLAIT_RETURN_IF_ERROR(BuildStepGraphs());
+  absl::StatusOr<std::vector<double>> work_us = std::vector<double>();
+  const Result<double> run_us = device_.clock->TimeSteady([&]() -> Result<double> {
+    work_us = TimeWork();
+    return work_us.ok() ? std::accumulate(work_us->begin(), work_us->end(), 0.0) : 0.0;
+  });
+  PLAIT_RETURN_IF_ERROR(work_us.status());
+  PLAIT_RETURN_IF_ERROR(ToStatusOr(run_us).status());
   // A step that runs in parts takes what these take.
-  std::vector<double> step_us(given_.steps.size(), 0.0);
-  size_t given = 0;
-  for (size_t step = 0; step < work_.size(); ++step) {
-    const std::function<Status(Stream)> launch = LaunchOf(step);
-    const auto run = [&]() -> absl::Status {
-      if (work_[step].kind == StepProblem::Kind::kHost) return RunOnHost(plan_.steps[step]);
-      return launch == nullptr ? absl::OkStatus() : ToStatus(launch(device_.stream));
-    };
-    while (static_cast<size_t>(first_steps_[given + 1]) <= step) ++given;
-    PLAIT_ASSIGN_OR_RETURN(const double span_us, TimeSpan(1, run));
-    step_us[given] += span_us;
+  std::vector<double> step_us;
+  for (size_t given = 0; given < given_.steps.size(); ++given) {
+    const auto first = work_us->begin() + first_steps_[given];
+    step_us.push_back(std::accumulate(first, work_us->begin() + first_steps_[given + 1], 0.0));
   }
   return step_us;
 }

@@ -164,5 +164,21 @@ TEST_F(ExecutableTimeTest, APlanIsTimedInSpansOfTwoMilliseconds) {
   }
 }
 
+// As a lone kernel's cold sample: without the start of its graph, and without what the host takes
+// to launch it, for the run in front keeps the device busy.
+TEST_F(ExecutableTimeTest, StepsAreTimedWithoutWhatTheHostTakes) {
+  runtime_.us_of_launch = 40;
+  runtime_.us_of_wide_launch = 250;
+  runtime_.us_of_start = 6;
+  runtime_.us_of_host = 9;
+  const auto executable = LoadTwoSteps();
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  for (int i = 0; i < 2; ++i) {
+    const auto steps_us = (*executable)->TimeSteps();
+    ASSERT_TRUE(steps_us.ok()) << steps_us.status();
+    EXPECT_THAT(*steps_us, ElementsAre(DoubleNear(40, 1e-6), DoubleNear(250, 1e-6)));
+  }
+}
+
 }  // namespace
 }  // namespace plait::cuda
