@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "bench" / "models"))
 
 import draws  # noqa: E402 (these are found through the line above)
 import light  # noqa: E402
+import light_sequence  # noqa: E402
 import sample_inputs  # noqa: E402
 import skeleton  # noqa: E402
 
@@ -199,6 +200,36 @@ def test_a_model_that_mixes_the_parts_of_a_batch_is_refused(tmp_path):
     done = run_tool("models/batch.py", tmp_path / "m.onnx", 2, tmp_path / "batch.onnx")
     assert done.returncode == 1 and "other outputs than alone" in done.stderr
     assert not (tmp_path / "batch.onnx").exists()
+
+
+@pytest.mark.parametrize("tokens, other", [(24, 12), (20, 20)])
+def test_a_model_for_another_length_says_the_same_of_a_text(tokens, other, tmp_path):
+    model = light_sequence.tiny_bert(1, tokens=tokens)
+    onnx.save(model, tmp_path / "m.onnx")
+    done = run_tool("models/tokens.py", tmp_path / "m.onnx", other, tmp_path / "other.onnx")
+    assert done.returncode == 0, done.stderr
+    session = session_of(onnx.load(tmp_path / "other.onnx"))
+    feeds = sample_inputs.session_inputs(session, 1)
+    assert {array.shape for array in feeds.values()} == {(1, other)}
+    assert session.run(None, feeds)[0].shape == (1, other, 64)
+
+
+def test_a_model_whose_texts_differ_at_another_length_is_refused(tmp_path):
+    # Its first output is a mean over all tokens.
+    graph = helper.make_graph(
+        [helper.make_node("Cast", ["ids"], ["x"], to=onnx.TensorProto.FLOAT),
+         helper.make_node("ReduceMean", ["x"], ["mean"], axes=[1], keepdims=1),
+         helper.make_node("Sub", ["x", "mean"], ["y"])], "mixes",
+        [helper.make_tensor_value_info("ids", onnx.TensorProto.INT64, [1, 4])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 4])])
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), tmp_path / "m.onnx")
+    done = run_tool("models/tokens.py", tmp_path / "m.onnx", 6, tmp_path / "other.onnx")
+    assert done.returncode == 1 and "6 tokens have other outputs than 4" in done.stderr
+    assert not (tmp_path / "other.onnx").exists()
+    image = light.write("tiny_resnet", tmp_path)
+    done = run_tool("models/tokens.py", image, 6, tmp_path / "other.onnx")
+    assert done.returncode == 1 and "its inputs are not [batch, length]" in done.stderr
 
 
 # Does what survey.py asks of plait: FAULT is what is wrong with it.
