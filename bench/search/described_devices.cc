@@ -2,8 +2,9 @@
 // each into normal form, covers it with the device's kernels and prints
 //
 //   kernels, chain    launches, and those on the longest path
-//   fp32, tf32        ms by PredictionDetail::kEnvelope at either rate: with any number of streams,
-//                     and with one (practical_times.py counts the same from the file alone)
+//   fp32, tf32, fp16  ms by PredictionDetail::kEnvelope at each rate, in fp16 with halves for
+//                     numbers: with any number of streams, and with one (practical_times.py counts
+//                     the same from the file alone)
 //   plait, line       ms by PredictionDetail::kBlocks under the policies plait and sequential, and
 //                     these divided by the envelope's in fp32
 //
@@ -26,6 +27,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "bench/search/described_plans.h"
@@ -48,6 +50,21 @@ PathCost PathsOf(const ScheduleProblem& problem, bool counts_launches) {
   return MeasurePaths(steps);
 }
 
+// The same kernels on numbers that have two bytes instead of four.
+CoveredGraph OnHalves(CoveredGraph covered) {
+  for (DescribedKernel& kernel : covered.kernels) {
+    kernel.work.weight_bytes /= 2;
+    kernel.work.value_bytes /= 2;
+  }
+  return covered;
+}
+
+// Longest path and sum by the envelope, in milliseconds.
+std::string EnvelopeMs(const CoveredGraph& covered, const DescribedDevice& device) {
+  const PathCost us = PathsOf(ProblemOn(covered, device, PredictionDetail::kEnvelope), false);
+  return absl::StrFormat("%6.3f %6.3f", us.critical_us / 1e3, us.total_us / 1e3);
+}
+
 // Kernels that the table of registers has not take what the worst of their family does.
 std::string UnknownKernels(const CoveredGraph& covered) {
   std::map<std::string, int> counts;
@@ -68,22 +85,20 @@ absl::Status PrintPredictions(const std::string& name, const Graph& normal_form,
   PLAIT_ASSIGN_OR_RETURN(
       const CoveredGraph covered,
       CoverDescribed(graph, kH200Device, kH200Device.streams_max, PredictionDetail::kEnvelope));
-  const DescribedDevice tf32 = InTf32(kH200Device);
   const ScheduleProblem envelope = ProblemOn(covered, kH200Device, PredictionDetail::kEnvelope);
   const PathCost launches = PathsOf(envelope, true);
   const PathCost fp32_us = PathsOf(envelope, false);
-  const PathCost tf32_us = PathsOf(ProblemOn(covered, tf32, PredictionDetail::kEnvelope), false);
   PLAIT_ASSIGN_OR_RETURN(
       const CoveredGraph in_blocks,
       CoverDescribed(graph, kH200Device, kH200Device.streams_max, PredictionDetail::kBlocks));
   const ScheduleProblem blocks = ProblemOn(in_blocks, kH200Device, PredictionDetail::kBlocks);
   const double plait_us = MakespanUs(blocks, kPlaitPolicy.assign(blocks));
   const double line_us = MakespanUs(blocks, kSequentialPolicy.assign(blocks));
-  std::printf("%-16s %4.0f %4.0f  %6.3f %6.3f  %6.3f %6.3f  %6.3f %6.3f  %5.2f %5.2f\n",
-              name.c_str(), launches.total_us, launches.critical_us, fp32_us.critical_us / 1e3,
-              fp32_us.total_us / 1e3, tf32_us.critical_us / 1e3, tf32_us.total_us / 1e3,
-              plait_us / 1e3, line_us / 1e3, plait_us / fp32_us.critical_us,
-              line_us / fp32_us.total_us);
+  std::printf("%-16s %4.0f %4.0f  %s  %s  %s  %6.3f %6.3f  %5.2f %5.2f\n", name.c_str(),
+              launches.total_us, launches.critical_us, EnvelopeMs(covered, kH200Device).c_str(),
+              EnvelopeMs(covered, InTf32(kH200Device)).c_str(),
+              EnvelopeMs(OnHalves(covered), In16Bits(kH200Device)).c_str(), plait_us / 1e3,
+              line_us / 1e3, plait_us / fp32_us.critical_us, line_us / fp32_us.total_us);
   const std::string unknown = UnknownKernels(in_blocks);
   if (!unknown.empty()) std::printf("  registers of the family's worst: %s\n", unknown.c_str());
   return absl::OkStatus();
@@ -132,8 +147,8 @@ absl::Status Run(int argc, char** argv) {
   if (draws > 0) {
     std::printf("%-16s %-12s %6s %7s  %s\n", "model", "best", "stays", "regret", "over line");
   } else {
-    std::printf("%-16s %4s %4s  %-13s  %-13s  %-13s  %s\n", "model", "kern", "chai",
-                "fp32 any, one", "tf32 any, one", "plait, line", "to envelope");
+    std::printf("%-16s %4s %4s  %-13s  %-13s  %-13s  %-13s  %s\n", "model", "kern", "chai",
+                "fp32 any, one", "tf32 any, one", "fp16 any, one", "plait, line", "to envelope");
   }
   for (int i = first; i < argc; ++i) {
     const std::string path = argv[i];

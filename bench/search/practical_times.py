@@ -19,11 +19,13 @@ convolution is one kernel, Relus are free, products of one value by weights are 
 takes its multiply-adds, or what it reads and writes but for weights where that takes longer. Their
 longest paths have kernels that their sums of all kernels do not have: a Relu behind a concatenation
 and a sum that no dense convolution or product makes. The second number is the path's kernels then,
-and the last the largest share of all multiply-adds that lies on one path.
+and the last the largest share of all multiply-adds that lies on one path. Estimates of kernels that
+plait does not have were left out: products that normalize first, one kernel for all layers of a
+recurrence. bert_large_384 is bert_large for 384 tokens (bench/models/tokens.py).
 
-Columns, for fp32 (60 TFLOP/s) and TF32 (400): milliseconds of the longest path and of all kernels,
-and how far those of `described_devices` (or on paper) are from them, which covers the graph by
-kernels that the cuda backend offers. Nothing here was measured.
+Columns, for fp32 (60 TFLOP/s), TF32 (400) and fp16 (780, and half of the bytes): milliseconds of
+the longest path and of all kernels, and how far those of `described_devices` (or on paper) are from
+them, which covers the graph by kernels that the cuda backend offers. Nothing here was measured.
 
 Exit codes: 0 within --off-max (10 %), 1 not so, 2 usage.
 """
@@ -43,15 +45,23 @@ sys.path.insert(0, str(ROOT / "bench" / "models"))
 import sample_inputs  # noqa: E402 (found through the line above)
 
 KERNEL_US, SHARE, BYTES_PER_US = 2.5, 0.6, 4.3e6
-RATES = {"fp32": 60e6, "tf32": 400e6}
+# A number has so many bytes in memory, whatever a product rounds it to.
+Precision = collections.namedtuple("Precision", "flops_per_us number_bytes")
+PRECISIONS = {"fp32": Precision(60e6, 4), "tf32": Precision(400e6, 4), "fp16": Precision(780e6, 2)}
 
 # Milliseconds on paper, in the columns' order; 0: none was made.
 ON_PAPER = {
-    "inception_v3": (0.34, 0.60, 0.165, 0.335), "resnet50": (0.355, 0.37, 0.176, 0.189),
-    "resnext50": (0.36, 0.38, 0.18, 0.19), "nasnet_large": (1.16, 2.25, 0.51, 1.19),
-    "nasnet_mobile": (0.26, 0.69, 0.25, 0.67), "rnntc_sru": (0.055, 0, 0, 0),
-    "bert_base": (0, 0.84, 0, 0.31), "bert_large": (0, 2.6, 0, 0.76),
+    "inception_v3": (0.34, 0.60, 0.165, 0.335, 0.147, 0.304),
+    "resnet50": (0.355, 0.37, 0.176, 0.189, 0.153, 0.165),
+    "resnext50": (0.36, 0.38, 0.18, 0.19, 0.153, 0.166),
+    "nasnet_large": (1.16, 2.25, 0.51, 1.19, 0.41, 1.03),
+    "nasnet_mobile": (0.26, 0.69, 0.25, 0.67, 0.25, 0.67),
+    "rnntc_sru": (0.055, 0, 0, 0, 0, 0),
+    "bert_base": (0, 0.84, 0, 0.31, 0, 0.26),
+    "bert_large": (0, 2.6, 0, 0.76, 0, 0.60),
+    "bert_large_384": (0, 7.3, 0, 1.5, 0, 0.96),
 }
+NO_ESTIMATES = (0,) * 6
 
 FREE = {"Concat", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Cast",
         "Constant", "ConstantOfShape", "Shape", "Split", "Slice", "Pad", "Expand", "Dropout"}
@@ -64,8 +74,8 @@ class Kernel:
 
     def __init__(self):
         self.flops = 0
-        self.weight_bytes = 0
-        self.value_bytes = {}        # by value read or written
+        self.weights = 0
+        self.values = {}             # numbers by value read or written
         self.inputs = set()
         self.is_elementwise = False  # and nothing else
         self.is_scores = False       # the first product of an attention
@@ -73,9 +83,9 @@ class Kernel:
         self.is_depthwise = False    # and nothing behind it yet
         self.is_separable = False    # a depthwise convolution and what is behind it
 
-    def us(self, rate):
-        moved_bytes = self.weight_bytes + sum(self.value_bytes.values())
-        work_us = max(self.flops / rate, moved_bytes / BYTES_PER_US)
+    def us(self, precision):
+        moved_bytes = precision.number_bytes * (self.weights + sum(self.values.values()))
+        work_us = max(self.flops / precision.flops_per_us, moved_bytes / BYTES_PER_US)
         return KERNEL_US + work_us / SHARE
 
 
@@ -191,7 +201,7 @@ class Count:
         self._join([host for host in hosts if host.is_elementwise])
         hosts = [host for host in hosts if host in self.kernels]
         # That which is ready last.
-        return max(hosts, key=lambda host: self.ready_us(host, RATES["fp32"]), default=None)
+        return max(hosts, key=lambda host: self.ready_us(host, PRECISIONS["fp32"]), default=None)
 
     def _host_on_paper(self, node):
         front = self._sole(node.input[0])
@@ -249,26 +259,26 @@ class Count:
             kernel.is_depthwise = self._is_depthwise(node)
             size, weights = self.shapes[node.output[0]], self.weights[node.input[1]]
             kernel.flops += 2 * _product(size) * _product(weights[1:])
-            kernel.weight_bytes += 0 if self.on_paper else 4 * _product(weights)
+            kernel.weights += 0 if self.on_paper else _product(weights)
         elif node.op_type in ("MatMul", "Gemm"):
             weights = self.weights.get(node.input[1])
             kernel.flops += (2 * _product(self.shapes[node.output[0]])
                              * self.shapes[node.input[0]][-1])
-            kernel.weight_bytes += 4 * _product(weights) if weights and not self.on_paper else 0
+            kernel.weights += _product(weights) if weights and not self.on_paper else 0
             kernel.is_scores = weights is None and not kernel.is_scores
 
     def _move(self, node, kernel):
         """Adds what is read and written, but for what stays within the kernel."""
         for name in node.input:
             if self._sole(name) is kernel:
-                kernel.value_bytes.pop(name, None)
+                kernel.values.pop(name, None)
             elif name in self.shapes and name not in self.weights:
-                kernel.value_bytes[name] = 4 * _product(self.shapes[name])
-        kernel.value_bytes[node.output[0]] = 4 * _product(self.shapes[node.output[0]])
+                kernel.values[name] = _product(self.shapes[name])
+        kernel.values[node.output[0]] = _product(self.shapes[node.output[0]])
 
-    def ready_us(self, kernel, rate):
+    def ready_us(self, kernel, precision):
         """When it ends, on any number of streams."""
-        return self._longest(kernel, lambda done: done.us(rate))
+        return self._longest(kernel, lambda done: done.us(precision))
 
     def _longest(self, kernel, cost):
         """The longest path that ends there."""
@@ -291,10 +301,10 @@ class Count:
         longest = max(self._longest(kernel, lambda done: done.flops) for kernel in self.kernels)
         return longest / sum(kernel.flops for kernel in self.kernels)
 
-    def times_ms(self, rate):
+    def times_ms(self, precision):
         """The longest path, and all kernels."""
-        return (max(self.ready_us(kernel, rate) for kernel in self.kernels) / 1000,
-                sum(kernel.us(rate) for kernel in self.kernels) / 1000)
+        return (max(self.ready_us(kernel, precision) for kernel in self.kernels) / 1000,
+                sum(kernel.us(precision) for kernel in self.kernels) / 1000)
 
 
 def _product(sizes):
@@ -309,7 +319,7 @@ def described(program, path, searches):
     command = [str(program), *(["--search"] if searches else []), str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     words = done.stdout.splitlines()[1].split()
-    return [float(words[place]) for place in (3, 4, 5, 6)], words[1]
+    return [float(word) for word in words[3:9]], words[1]
 
 
 def main():
@@ -324,16 +334,16 @@ def main():
     parser.add_argument("--off-max", type=float, default=0.1, metavar="X",
                         help="how far the two may be apart (0.1)")
     arguments = parser.parse_args()
-    columns = ("fp32 any", "one", "tf32 any", "one")
+    columns = [column for name in PRECISIONS for column in (f"{name} any", "one")]
     print(f"{'model':<16} {'kernels':>11}  " + " ".join(f"{name:>14}" for name in columns))
     worst = 0
     for path in arguments.models:
         count = Count(path, arguments.paper)
         paths = Count(path, True, for_paths=True) if arguments.paper else count
-        times = [ms for rate in RATES.values()
-                 for ms in (paths.times_ms(rate)[0], count.times_ms(rate)[1])]
+        times = [ms for precision in PRECISIONS.values()
+                 for ms in (paths.times_ms(precision)[0], count.times_ms(precision)[1])]
         if arguments.paper:
-            others, kernels = ON_PAPER.get(path.stem, (0, 0, 0, 0)), paths.chain()
+            others, kernels = ON_PAPER.get(path.stem, NO_ESTIMATES), paths.chain()
         else:
             others, kernels = described(arguments.described, path, arguments.search)
         off = [other / ms - 1 if other else None for ms, other in zip(times, others)]
