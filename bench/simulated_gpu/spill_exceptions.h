@@ -9,13 +9,14 @@
 
 namespace plait {
 
-// A variant of generated kernels that may spill on an architecture.
+// A variant of generated kernels that may spill on an architecture, where ptxas stays at so many
+// registers.
 struct SpillException {
   const char* family;
   const char* variant;
   const char* architecture;
   int bytes_max;  // of a thread, as SpilledBytes
-  int registers;  // at which ptxas stays
+  int registers;
 };
 
 // Those of spill_exceptions.def.
