@@ -5,8 +5,8 @@ For each model, and for the schedules sequential, nimble and plait:
   1. `plait optimize --device cuda:0` with a daemon and a worker of its own, on the simulated
      driver;
   2. `replay_plan`: the plan's CUDA graphs in another process, in random orders.
-Models are full size unless REDUCED says how they are made smaller (bench/models/reduce.py). Nothing
-of it is measured on a GPU: the search's times are model:h200's.
+Models are full size unless REDUCED, --image or --share says how they are made smaller
+(bench/models/reduce.py). Nothing of it is measured on a GPU: the search's times are model:h200's.
 
     python bench/simulated_gpu/simulate.py build/models/*.onnx --out build/simulated [--json FILE]
 
@@ -59,7 +59,9 @@ def run(*words, **variables):
 
 def smaller(arguments, source):
     """The file that is run, and how it differs from the model's."""
-    size = {} if arguments.full else REDUCED.get(source.stem, {})
+    wanted = {name: value for name, value in
+              (("image", arguments.image), ("share", arguments.share)) if value}
+    size = wanted or ({} if arguments.full else REDUCED.get(source.stem, {}))
     if not size:
         return source, "full"
     target = arguments.out / "reduced" / source.name
@@ -149,7 +151,10 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build" / "simulated")
     parser.add_argument("--budget", default="120s", help="of each job (120s)")
     parser.add_argument("--extensions", default="3", help="random orders of each plan (3)")
-    parser.add_argument("--full", action="store_true", help="reduce nothing")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--full", action="store_true", help="reduce nothing")
+    size.add_argument("--image", type=int, metavar="N", help="for images of N pixels high and wide")
+    size.add_argument("--share", type=float, metavar="F", help="the first nodes, of all that share")
     parser.add_argument("--json", type=pathlib.Path, help="keeps everything")
     arguments = parser.parse_args()
     print("| " + " | ".join(HEADER) + " |\n|" + "---|" * len(HEADER), flush=True)
