@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "gpu_worker/executor/thread_distance.h"
+#include "optimizer/cost/device_clock.h"
 #include "optimizer/cost/yardsticks.h"
 #include "optimizer/ir/graph.h"
 #include "optimizer/kernels/kernel_catalog.h"
@@ -129,6 +130,9 @@ class Executable {
   // The share of the device that it keeps busy, where the backend knows that of what it launches:
   // for a kernel of its own. None: it is the kernel's width that says so.
   virtual std::optional<double> compute_share() const { return std::nullopt; }
+
+  // The device's clock in what Time() has timed since the last call, where it can be read.
+  virtual DeviceClock TakeClock() { return {}; }
 
   // Of the device's memory, what its implementations compute in while they run, if that is known:
   // the most of any step.

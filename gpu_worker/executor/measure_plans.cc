@@ -227,7 +227,9 @@ class Measurement {
 
   absl::Status TimeRound(MeasuredCandidate& candidate) {
     PLAIT_RETURN_IF_ERROR(candidate.executable->Time(runs_.untimed).status());
+    candidate.executable->TakeClock();
     PLAIT_ASSIGN_OR_RETURN(std::vector<double> samples, candidate.executable->Time(runs_.timed));
+    AddClock(candidate.executable->TakeClock(), candidate.measurement.clock);
     candidate.measurement.latency_us.push_back(Median(std::move(samples)));
     return absl::OkStatus();
   }

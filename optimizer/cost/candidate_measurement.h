@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "optimizer/cost/device_clock.h"
 #include "optimizer/cost/equivalence.h"
 #include "optimizer/cost/layer_error.h"
 
@@ -31,6 +32,7 @@ struct CandidateMeasurement {
   // One for each step of the plan, where they were asked for and nothing else was measured: what it
   // took in its place, in microseconds. Finite and not negative.
   std::vector<double> step_us = {};
+  DeviceClock clock = {};  // while the samples were taken
 
   friend bool operator==(const CandidateMeasurement&, const CandidateMeasurement&) = default;
 };

@@ -169,6 +169,19 @@ void ReadProfile(FieldReader& reader, MeasurementLog& log) {
   log.AddProfile(key_text, profile);
 }
 
+void ReadClock(FieldReader& reader, CandidateMeasurement& measurement) {
+  std::vector<std::string>& variants = measurement.step_variants;
+  const auto count = reader.NextInteger<int64_t>();
+  if (count == 0 && variants.size() == 1 && variants[0].empty()) variants.clear();
+  reader.Require(count == static_cast<int64_t>(variants.size()));
+  DeviceClock& clock = measurement.clock;
+  for (int* const field : {&clock.mhz_min, &clock.mhz_max, &clock.spans, &clock.spans_moving}) {
+    *field = reader.NextInteger<int>();
+  }
+  clock.limits = absl::StrSplit(reader.NextEscaped(), ';', absl::SkipEmpty());
+  reader.Require(IsClock(clock));
+}
+
 CandidateMeasurement ReadCandidate(FieldReader& reader) {
   CandidateMeasurement measurement;
   measurement.candidate = reader.NextEscaped();
@@ -186,6 +199,7 @@ CandidateMeasurement ReadCandidate(FieldReader& reader) {
   measurement.error = reader.NextEscaped();
   if (reader.HasNext()) equivalence.exact_ratio = reader.NextDouble();
   if (reader.HasNext()) measurement.step_variants = absl::StrSplit(reader.NextEscaped(), '\n');
+  if (reader.HasNext()) ReadClock(reader, measurement);
   return measurement;
 }
 

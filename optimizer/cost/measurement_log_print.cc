@@ -53,15 +53,25 @@ std::string OutputsText(const std::vector<OutputError>& outputs) {
   });
 }
 
+// The number of variants comes first: an empty text of them may be one or none.
+std::string ClockFields(const CandidateMeasurement& measurement) {
+  const DeviceClock& clock = measurement.clock;
+  if (clock.mhz_min == 0) return "";
+  return absl::StrCat("\t", measurement.step_variants.size(), "\t", clock.mhz_min, "\t",
+                      clock.mhz_max, "\t", clock.spans, "\t", clock.spans_moving, "\t",
+                      absl::CEscape(absl::StrJoin(clock.limits, ";")));
+}
+
 // Those that most devices have nothing for.
 std::string LastFields(const CandidateMeasurement& measurement) {
   const double exact_ratio = measurement.equivalence.exact_ratio;
   const std::vector<std::string>& variants = measurement.step_variants;
-  if (exact_ratio == 0 && variants.empty()) return "";
+  const std::string clock_fields = ClockFields(measurement);
+  if (exact_ratio == 0 && variants.empty() && clock_fields.empty()) return "";
   const std::string ratio_text = absl::StrCat("\t", Number(exact_ratio));
-  if (variants.empty()) return ratio_text;
+  if (variants.empty() && clock_fields.empty()) return ratio_text;
   // A line for each variant, as a field.
-  return absl::StrCat(ratio_text, "\t", absl::CEscape(absl::StrJoin(variants, "\n")));
+  return absl::StrCat(ratio_text, "\t", absl::CEscape(absl::StrJoin(variants, "\n")), clock_fields);
 }
 
 std::string CandidateLine(const CandidateMeasurement& measurement) {

@@ -32,6 +32,7 @@ void AddRounds(const CandidateMeasurement& more, CandidateMeasurement& measureme
   append(more.latency_us, measurement.latency_us);
   append(more.load_rounds, measurement.load_rounds);
   append(more.load_ms, measurement.load_ms);
+  AddClock(more.clock, measurement.clock);
 }
 
 absl::StatusOr<std::vector<std::vector<double>>> Verifier::TimeSteps(

@@ -59,6 +59,28 @@ std::vector<double> StepTimesFromProto(const worker::v1::CandidateMeasurement& p
   return {proto.step_us().begin(), proto.step_us().end()};
 }
 
+worker::v1::DeviceClock ClockToProto(const DeviceClock& clock) {
+  worker::v1::DeviceClock proto;
+  proto.set_mhz_min(clock.mhz_min);
+  proto.set_mhz_max(clock.mhz_max);
+  proto.set_spans(clock.spans);
+  proto.set_spans_moving(clock.spans_moving);
+  for (const std::string& limit : clock.limits) proto.add_limits(limit);
+  return proto;
+}
+
+// One that cannot be so is as good as none.
+DeviceClock ClockFromProto(const worker::v1::DeviceClock& proto) {
+  const DeviceClock clock = {.mhz_min = proto.mhz_min(),
+                             .mhz_max = proto.mhz_max(),
+                             .spans = proto.spans(),
+                             .spans_moving = proto.spans_moving(),
+                             .limits = {proto.limits().begin(), proto.limits().end()}};
+  DeviceClock sorted;
+  if (IsClock(clock)) AddClock(clock, sorted);
+  return sorted;
+}
+
 // Samples and how many of them each load gave, if they fit each other; else none of both, which
 // makes the candidate one that was not measured.
 void SetSamples(const worker::v1::CandidateMeasurement& proto, CandidateMeasurement& measurement) {
@@ -192,6 +214,7 @@ worker::v1::CandidateMeasurement CandidateMeasurementToProto(
     *proto.add_step_errors() = StepErrorToProto(error);
   }
   for (const double step_us : measurement.step_us) proto.add_step_us(step_us);
+  if (measurement.clock.mhz_min > 0) *proto.mutable_clock() = ClockToProto(measurement.clock);
   return proto;
 }
 
@@ -226,6 +249,7 @@ CandidateMeasurement CandidateMeasurementFromProto(const worker::v1::CandidateMe
   }
   measurement.step_errors = StepErrorsFromProto(proto);
   measurement.step_us = StepTimesFromProto(proto);
+  measurement.clock = ClockFromProto(proto.clock());
   return measurement;
 }
 

@@ -24,6 +24,7 @@ absl::StatusOr<std::vector<CandidateMeasurement>> ComparingVerifier::Verify(
     measurement.latency_us.clear();
     measurement.load_rounds.clear();
     measurement.load_ms.clear();
+    measurement.clock = {};
     // Elsewhere other nodes have no kernel.
     if (catalog_ != nullptr) measurement.fallback_nodes = 0;
   }

@@ -196,8 +196,10 @@ class NotingExecutable : public Executable {
   }
   absl::StatusOr<std::vector<double>> Time(int repeats) override {
     repeats_.push_back(repeats);
+    clock_ = {.mhz_min = 1980, .mhz_max = 1980, .spans = clock_.spans + repeats};
     return executable_->Time(repeats);
   }
+  DeviceClock TakeClock() override { return std::exchange(clock_, {}); }
   absl::Status SetInputs(absl::Span<const Tensor> inputs) override {
     return executable_->SetInputs(inputs);
   }
@@ -207,6 +209,7 @@ class NotingExecutable : public Executable {
  private:
   std::unique_ptr<Executable> executable_;
   std::vector<int>& repeats_;
+  DeviceClock clock_;
 };
 
 // Notes the nodes of each graph that is loaded.
@@ -265,8 +268,11 @@ TEST_F(MeasurePlansTest, AShortPlanSettlesBeforeItIsTimed) {
   const Plan plan = PlanOf(graph);
   const CandidatePlan candidates[] = {{&graph, &plan}};
   NotingExecutor noting(*executor_);
-  ASSERT_TRUE(MeasurePlans(noting, candidates, NoWeights(), {.loads = 1, .rounds = 3}).ok());
+  const auto measured = MeasurePlans(noting, candidates, NoWeights(), {.loads = 1, .rounds = 3});
+  ASSERT_TRUE(measured.ok()) << measured.status();
   EXPECT_THAT(noting.repeats, ElementsAre(1, 1, 8, 3, 8, 3, 8, 3));
+  // Only what is a sample.
+  EXPECT_EQ((*measured)[0]->clock, (DeviceClock{1980, 1980, 3 * 3, 0, {}}));
 }
 
 TEST_F(MeasurePlansTest, NoRoundBeginsWhileThreadsAreFarFromEachOther) {

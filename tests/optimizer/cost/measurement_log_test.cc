@@ -36,6 +36,11 @@ MeasurementLog SampleLog() {
   baseline.step_variants = {"", "strict/one\tof, many", "strict/parts:a|b"};
   log.AddVerification({baseline, other});
   log.AddVerification({});
+  baseline.clock = {1755, 1980, 12, 1, {"power", "clocks of \"many\""}};
+  other.clock = {1, 1, 0, 0, {}};
+  CandidateMeasurement lone = other;
+  lone.step_variants = {""};
+  log.AddVerification({baseline, other, lone});
   log.AddErrorMeasurement({"b\t", {0, 7}, {{0.1, 1.0 / 3, 1e-300, 5}, {}}});
   log.AddErrorMeasurement({"b\t", {8}, {}});
   log.AddRehearsal({{"b", "c"}, {{1.0 / 3, 0}, {}}});
@@ -103,6 +108,22 @@ TEST(MeasurementLogTest, RefusesLoadsAndOutputsThatAreNone) {
   for (const std::string& outputs :
        {std::string("0,0"), std::string("0,0,0,0,0"), std::string(";"), too_many}) {
     EXPECT_EQ(parse("", outputs).code(), absl::StatusCode::kInvalidArgument) << outputs;
+  }
+}
+
+TEST(MeasurementLogTest, RefusesClocksThatNothingHas) {
+  const auto parse = [](const std::string& fields) {
+    return MeasurementLog::Parse("plait-measurement-log 7\nverification\t1\ncandidate\tb\t1\t7\t" +
+                                 ("equivalent\t0\t0\t0\t3\t0\t\t0\t\t0\t" + fields) + "\n")
+        .status();
+  };
+  EXPECT_EQ(parse("a\\nb\t2\t1755\t1980\t5\t0\tpower"), absl::OkStatus());
+  EXPECT_EQ(parse("\t0\t1755\t1980\t5\t0\t"), absl::OkStatus());
+  for (const char* fields :
+       {"a\\nb\t3\t1755\t1980\t5\t0\tpower", "a\t0\t1755\t1980\t5\t0\t", "a\t1\t0\t1980\t5\t0\t",
+        "a\t1\t1755\t1980\t5\t6\t", "a\t1\t1755\t1980\t5", "a\t1\t1755\t1980\t5\t0\ta\\nb",
+        "a\t1\tx\t1980\t5\t0\t"}) {
+    EXPECT_EQ(parse(fields).code(), absl::StatusCode::kInvalidArgument) << fields;
   }
 }
 

@@ -252,5 +252,17 @@ TEST_F(VerifyCandidatesTest, ReportsAVerifierThatDoesNotAnswer) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("no memory"));
 }
 
+TEST(AddRoundsTest, SaysWhatTheClockWasInAllOfThem) {
+  CandidateMeasurement measurement;
+  measurement.latency_us = {1};
+  measurement.load_rounds = {1};
+  measurement.clock = {1980, 1980, 3, 0, {}};
+  CandidateMeasurement more = measurement;
+  more.clock = {1755, 1980, 4, 1, {"power"}};
+  AddRounds(more, measurement);
+  EXPECT_EQ(measurement.latency_us, std::vector<double>({1, 1}));
+  EXPECT_EQ(measurement.clock, (DeviceClock{1755, 1980, 7, 1, {"power"}}));
+}
+
 }  // namespace
 }  // namespace plait

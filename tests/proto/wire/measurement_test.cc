@@ -109,6 +109,17 @@ TEST(WireMeasurementTest, WhatADeviceChoseArrives) {
   EXPECT_EQ(RoundTrip(measurement).step_variants, measurement.step_variants);
 }
 
+TEST(WireMeasurementTest, AClockArrivesUnlessNothingHasIt) {
+  CandidateMeasurement measurement = Sample(0);
+  measurement.clock = {1755, 1980, 12, 1, {"heat", "power"}};
+  EXPECT_EQ(RoundTrip(measurement), measurement);
+  CandidateMeasurement unsorted = measurement;
+  unsorted.clock.limits = {"power", "heat", "power"};
+  EXPECT_EQ(RoundTrip(unsorted), measurement);
+  measurement.clock.spans_moving = 13;
+  EXPECT_EQ(RoundTrip(measurement).clock, DeviceClock());
+}
+
 TEST(WireMeasurementTest, LoadTimesThatAreNoneAreUnknown) {
   for (const std::vector<double>& load_ms :
        {std::vector<double>{1, kNaN}, {kInfinity, 1}, {-1, 1}, {1, 2, 3}}) {

@@ -25,16 +25,29 @@ bool Moved(double from_mhz, double to_mhz) {
   return std::max(from_mhz, to_mhz) > (1 + kClockDriftMax) * std::min(from_mhz, to_mhz);
 }
 
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "nothing known" : text;
+}
+
 }  // namespace
 
-std::string ClockLimitNames(unsigned long long limits) {
-  std::string names;
+std::vector<std::string> ClockLimitNames(unsigned long long limits) {
+  std::vector<std::string> names;
   for (const ClockLimit& limit : kClockLimits) {
-    if ((limits & limit.bits) == 0) continue;
-    if (!names.empty()) names += ", ";
-    names += limit.name;
+    if ((limits & limit.bits) != 0) names.emplace_back(limit.name);
   }
-  return names.empty() ? "nothing known" : names;
+  return names;
+}
+
+void ClockSeen::Add(const ClockSeen& more) {
+  spans += more.spans;
+  moving += more.moving;
+  const bool has_both = least_mhz > 0 && more.least_mhz > 0;
+  least_mhz = has_both ? std::min(least_mhz, more.least_mhz) : std::max(least_mhz, more.least_mhz);
+  most_mhz = std::max(most_mhz, more.most_mhz);
+  limits |= more.limits;
 }
 
 Result<double> ClockWatch::TimeSteady(const std::function<Result<double>()>& span) {
@@ -45,9 +58,25 @@ Result<double> ClockWatch::TimeSteady(const std::function<Result<double>()>& spa
     if (!us.ok()) return us;
     ++spans_;
     Result<ClockReading> after = read_();
-    if (!Notes(before, after) || taken == kSpansMax) return us;
+    const bool moved = Notes(before, after);
+    if (!moved || taken == kSpansMax) {
+      Keep(before, after, moved);
+      return us;
+    }
     ++dropped_;
     before = std::move(after);
+  }
+}
+
+void ClockWatch::Keep(const Result<ClockReading>& before, const Result<ClockReading>& after,
+                      bool moved) {
+  const int moving = moved ? 1 : 0;
+  moving_ += moving;
+  seen_.Add({.spans = 1, .moving = moving});
+  for (const Result<ClockReading>* reading : {&before, &after}) {
+    if (!reading->ok()) continue;
+    const auto& [mhz, limits] = reading->value();
+    seen_.Add({.least_mhz = mhz, .most_mhz = mhz, .limits = limits});
   }
 }
 
@@ -65,15 +94,16 @@ std::string ClockWatch::TakeNotes() {
   std::string notes;
   if (most_mhz_ > 0 && (dropped_ > 0 || IsNews())) {
     notes = "spans: " + std::to_string(spans_) + ", at " + std::to_string(least_mhz_) + " to " +
-            std::to_string(most_mhz_) + " MHz, limited by " + ClockLimitNames(limits_);
+            std::to_string(most_mhz_) + " MHz, limited by " + Joined(ClockLimitNames(limits_));
     if (dropped_ > 0) {
       notes += "; dropped: " + std::to_string(dropped_) + ", since the clock moved";
     }
+    if (moving_ > 0) notes += "; kept though it moved: " + std::to_string(moving_);
     told_least_mhz_ = least_mhz_;
     told_most_mhz_ = most_mhz_;
     told_limits_ = limits_;
   }
-  spans_ = dropped_ = 0;
+  spans_ = dropped_ = moving_ = 0;
   least_mhz_ = most_mhz_ = 0;
   limits_ = 0;
   return notes;

@@ -72,6 +72,7 @@ class CudaExecutable : public Executable {
   int fallback_nodes() const override;
   std::vector<std::string> step_variants() const override;
   std::optional<double> compute_share() const override { return compute_share_; }
+  DeviceClock TakeClock() override { return std::exchange(clock_, {}); }
   int64_t workspace_bytes() const override;
 
   // What a run launches: graphs, and the nodes and edges of all of them.
@@ -169,6 +170,7 @@ class CudaExecutable : public Executable {
   std::vector<std::optional<ExecutableGraph>> step_graphs_;
   std::optional<double> compute_share_;
   bool is_evicted_ = false;
+  DeviceClock clock_;
 };
 
 }  // namespace plait::cuda

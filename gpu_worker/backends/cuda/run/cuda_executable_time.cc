@@ -38,6 +38,14 @@ PredictedTimes PredictionsOf(const plait::Graph& graph, const Plan& plan) {
   return PredictedTimes(kH200Device, CudaCatalog({}), graph, plan);
 }
 
+DeviceClock DeviceClockOf(const ClockSeen& seen) {
+  return {.mhz_min = static_cast<int>(seen.least_mhz),
+          .mhz_max = static_cast<int>(seen.most_mhz),
+          .spans = seen.spans,
+          .spans_moving = seen.moving,
+          .limits = ClockLimitNames(seen.limits)};
+}
+
 }  // namespace
 
 absl::StatusOr<double> CudaExecutable::TimeSpan(int count, absl::FunctionRef<absl::Status()> run,
@@ -104,7 +112,10 @@ absl::StatusOr<double> CudaExecutable::TimeLoneKernel(bool is_cold) {
 }
 
 absl::StatusOr<std::vector<double>> CudaExecutable::Time(int repeats) {
+  // What others have timed on this device.
+  device_.clock->TakeSeen();
   absl::StatusOr<std::vector<double>> samples_us = TimeSamples(repeats);
+  AddClock(DeviceClockOf(device_.clock->TakeSeen()), clock_);
   if (const std::string notes = device_.clock->TakeNotes(); !notes.empty()) {
     std::fprintf(stderr, "plait: %s: %s\n", given_.device_fingerprint.c_str(), notes.c_str());
   }

@@ -67,7 +67,34 @@ TEST_F(ClockWatchTest, TakesTheThirdSpanOfAClockThatNeverStands) {
   EXPECT_EQ(Time(watch), 3);
   const std::string notes = watch.TakeNotes();
   EXPECT_THAT(notes, HasSubstr("spans: 3, at 1410 to 1980 MHz, limited by power, heat"));
-  EXPECT_THAT(notes, HasSubstr("dropped: 2"));
+  EXPECT_THAT(notes, HasSubstr("dropped: 2, since the clock moved; kept though it moved: 1"));
+  EXPECT_EQ(watch.TakeNotes(), "");
+}
+
+// Of what is returned, and not of what was dropped.
+TEST_F(ClockWatchTest, SaysWhatItSawOfTheSpansThatCount) {
+  ClockWatch watch = Watching({{345, 0x1}, {1980}, {1970, 0x4}, {1960}, {1960}});
+  EXPECT_EQ(Time(watch), 2);
+  EXPECT_EQ(Time(watch), 3);
+  ClockSeen seen = watch.TakeSeen();
+  EXPECT_EQ(seen.spans, 2);
+  EXPECT_EQ(seen.moving, 0);
+  EXPECT_EQ(seen.least_mhz, 1960u);
+  EXPECT_EQ(seen.most_mhz, 1980u);
+  EXPECT_THAT(ClockLimitNames(seen.limits), ElementsAre("power"));
+  seen = watch.TakeSeen();
+  EXPECT_EQ(seen.spans, 0);
+  EXPECT_EQ(seen.least_mhz, 0u);
+}
+
+TEST_F(ClockWatchTest, SaysThatTheClockMovedInASpanThatCounts) {
+  ClockWatch watch = Watching({{1980}, {1410, 0x4}, {1980}, {1410, 0x40}});
+  EXPECT_EQ(Time(watch), 3);
+  const ClockSeen seen = watch.TakeSeen();
+  EXPECT_EQ(seen.spans, 1);
+  EXPECT_EQ(seen.moving, 1);
+  EXPECT_EQ(seen.least_mhz, 1410u);
+  EXPECT_THAT(ClockLimitNames(seen.limits), ElementsAre("heat"));
 }
 
 TEST_F(ClockWatchTest, TakesAnySpanWhereNobodyReadsAClock) {

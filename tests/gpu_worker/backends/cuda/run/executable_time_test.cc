@@ -139,6 +139,8 @@ TEST_F(ExecutableTimeTest, CachesAreColdAgainWhereTheClockHasMoved) {
   ASSERT_TRUE(times_us.ok()) << times_us.status();
   EXPECT_THAT(*times_us, ElementsAre(DoubleNear(350, 1e-6)));
   EXPECT_EQ(evictions_, 2);
+  EXPECT_EQ((*executable)->TakeClock(), (DeviceClock{1500, 1500, 1, 0, {}}));
+  EXPECT_EQ((*executable)->TakeClock(), DeviceClock());
 }
 
 TEST_F(ExecutableTimeTest, APlanIsTimedInSpansOfTwoMilliseconds) {
