@@ -152,8 +152,9 @@ absl::StatusOr<std::vector<double>> CudaExecutable::TimeSamples(int repeats) {
 
 // A graph for each step that launches anything, so that it starts as a kernel that is timed alone.
 absl::Status CudaExecutable::BuildStepGraphs() {
+  std::vector<std::optional<ExecutableGraph>> graphs;
   for (size_t step = 0; step < work_.size(); ++step) {
-    std::optional<ExecutableGraph>& graph = step_graphs_.emplace_back();
+    std::optional<ExecutableGraph>& graph = graphs.emplace_back();
     const std::function<Status(Stream)> enqueue = LaunchOf(step);
     if (enqueue == nullptr) continue;
     Kept used;
@@ -162,6 +163,7 @@ absl::Status CudaExecutable::BuildStepGraphs() {
     PLAIT_ASSIGN_OR_RETURN(graph, ToStatusOr(BuildChain(device_.runtime, 1, launch, used)));
     PLAIT_RETURN_IF_ERROR(ToStatus(graph->Upload(device_.stream)));
   }
+  step_graphs_ = std::move(graphs);
   return absl::OkStatus();
 }
 
