@@ -210,7 +210,7 @@ Status MeasureGemms(Session* session, std::vector<Constant>* constants) {
 }
 
 Status MeasureClocks(Session* session, std::vector<Constant>* constants) {
-  if (session->fake()) return Error{ErrorCode::kUnsupported, "a fake device has no clock"};
+  if (session->fake()) return Error{ErrorCode::kUnsupported, "a fake device has no NVML"};
   const Result<Nvml> nvml = Nvml::Open(session->facts().pci_bus_id);
   if (!nvml.ok()) return nvml.error();
   constexpr auto kDuration = std::chrono::milliseconds(2000);

@@ -156,6 +156,7 @@ FakeDevice MakeFakeDevice() {
     return candidates;
   };
   device.runtime = std::move(runtime);
+  device.read_clock = [] { return ClockReading{.sm_mhz = 1980, .limits = 0x4}; };
   return device;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/gpu/session.h"
+#include "gpu_worker/backends/cuda/driver/clock_watch.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
 #include "gpu_worker/backends/cuda/problem/candidate.h"
 
@@ -18,6 +19,7 @@ struct FakeDevice {
   ProbeKernels probes;
   std::function<std::vector<std::unique_ptr<Candidate>>(const Problem&, Precision, MemoryLayout)>
       enumerate;
+  ClockReader read_clock;  // 1980 MHz, limited by power
 };
 
 FakeDevice MakeFakeDevice();

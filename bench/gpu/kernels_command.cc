@@ -131,10 +131,14 @@ class KernelRecorder {
     return finalists;
   }
 
+  struct Samples {
+    std::vector<double> us;
+    ClockSeen clock;
+  };
   struct Final {
     const Trial* trial;
     FinalGraphs graphs;
-    std::vector<double> warm_us, cold_us;
+    Samples warm, cold;
   };
 
   int TimeFinalists(const Job& job, Bench* bench, const std::vector<Trial>& trials) {
@@ -161,8 +165,8 @@ class KernelRecorder {
         // A broken context ends the process; anything else would fail again in the next round.
         const int status = Fail(job, final.trial->finding.candidate, sampled.error());
         if (status != 0) return status;
-        final.warm_us.clear();
-        final.cold_us.clear();
+        final.warm = {};
+        final.cold = {};
       }
     }
     for (const Final& final : finals) {
@@ -176,36 +180,45 @@ class KernelRecorder {
     const double graph_us = std::max(final->trial->quick_us, 0.1) * kReplays;
     const int samples =
         std::clamp(static_cast<int>(kRoundUsMax / graph_us), 2, kSamplesPerRoundMax);
-    const auto add = [](const Result<std::vector<double>>& from, std::vector<double>* to) {
-      if (from.ok()) to->insert(to->end(), from.value().begin(), from.value().end());
-      return from.ok() ? Ok() : Status(from.error());
-    };
-    PLAIT_CUDA_RETURN_IF_ERROR(
-        add(SampleGraph(session_, final->graphs.warm,
-                        {.launches_per_graph = kReplays, .samples = samples}),
-            &final->warm_us));
+    PLAIT_CUDA_RETURN_IF_ERROR(AddSamples(
+        final->graphs.warm, {.launches_per_graph = kReplays, .samples = samples}, &final->warm));
     if (final->graphs.cold == nullptr) return Ok();
-    return add(SampleGraph(session_, *final->graphs.cold,
-                           {.launches_per_graph = kReplays, .samples = samples, .flush = true}),
-               &final->cold_us);
+    return AddSamples(*final->graphs.cold,
+                      {.launches_per_graph = kReplays, .samples = samples, .flush = true},
+                      &final->cold);
+  }
+
+  Status AddSamples(const ExecutableGraph& graph, const SampleOptions& options, Samples* to) {
+    session_->clock().TakeSeen();  // of quick passes
+    const Result<std::vector<double>> samples = SampleGraph(session_, graph, options);
+    if (!samples.ok()) return samples.error();
+    to->us.insert(to->us.end(), samples.value().begin(), samples.value().end());
+    to->clock.Add(session_->clock().TakeSeen());
+    return Ok();
+  }
+
+  static Timing TimingOf(const Samples& samples) {
+    Timing timing = Summarize(samples.us);
+    timing.clock = samples.clock;
+    return timing;
   }
 
   int WriteFinal(const Job& job, const Bench& bench, const Final& final) {
     const std::string& name = final.trial->finding.candidate;
     // A kernel without weights has one time, under the key that the list asks for.
     const bool cold_only = final.graphs.cold == nullptr && job.kernel->cold_weights;
-    if (!final.warm_us.empty() &&
+    if (!final.warm.us.empty() &&
         recorded_.variants.insert(VariantId(job, name, cold_only)).second) {
       ++timed_;
       const int status = Write(ProfileLine(*session_, job, bench.shape, final.trial->finding,
-                                           Summarize(final.warm_us), cold_only));
+                                           TimingOf(final.warm), cold_only));
       if (status != 0) return status;
     }
-    if (final.cold_us.empty() || !recorded_.variants.insert(VariantId(job, name, true)).second) {
+    if (final.cold.us.empty() || !recorded_.variants.insert(VariantId(job, name, true)).second) {
       return 0;
     }
-    return Write(ProfileLine(*session_, job, bench.shape, final.trial->finding,
-                             Summarize(final.cold_us), true));
+    return Write(
+        ProfileLine(*session_, job, bench.shape, final.trial->finding, TimingOf(final.cold), true));
   }
 
   const Options& options_;

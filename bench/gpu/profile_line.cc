@@ -53,6 +53,16 @@ void AddNodes(const std::vector<NodeDescription>& nodes, FlatWriter* writer) {
   writer->Add("other_nodes", others);
 }
 
+// Nothing where nobody could read it.
+void AddClock(const ClockSeen& clock, FlatWriter* writer) {
+  if (clock.least_mhz == 0) return;
+  writer->Add("clock_mhz_min", static_cast<int64_t>(clock.least_mhz));
+  writer->Add("clock_mhz_max", static_cast<int64_t>(clock.most_mhz));
+  writer->Add("clock_limits", ClockLimitNames(clock.limits));
+  writer->Add("clock_spans", clock.spans);
+  writer->Add("clock_spans_moving", clock.moving);
+}
+
 }  // namespace
 
 std::string Job::variant(const std::string& candidate) const {
@@ -70,6 +80,7 @@ std::string ProfileLine(const Session& session, const Job& job, const ProblemSha
   writer.Add("latency_us_p10", timing.p10_us);
   writer.Add("latency_us_mad", timing.mad_us);
   writer.Add("samples", timing.samples);
+  AddClock(timing.clock, &writer);
   writer.Add("bytes", BytesOf(shape, job.kernel->problem, job.precision));
   writer.Add("flops", shape.flops);
   writer.Add("compute_share", ComputeShare(finding.nodes, session.facts().multiprocessors));

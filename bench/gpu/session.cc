@@ -8,6 +8,7 @@
 #include "bench/gpu/probe_kernels.h"
 #include "gpu_worker/backends/cuda/cublaslt/library.h"
 #include "gpu_worker/backends/cuda/cudnn/library.h"
+#include "gpu_worker/backends/cuda/driver/nvml.h"
 #include "gpu_worker/backends/cuda/driver/nvrtc.h"
 #include "gpu_worker/backends/cuda/run/device_description.h"
 
@@ -68,6 +69,7 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
     FakeDevice device = MakeFakeDevice();
     session->runtime_ = std::move(device.runtime);
     session->probes_ = device.probes;
+    session->clock_ = std::make_unique<ClockWatch>(device.read_clock);
     session->enumerate_ = [list = device.enumerate](const Problem& problem, Precision precision,
                                                     MemoryLayout layout) {
       return Listing{list(problem, precision, layout), {}};
@@ -84,6 +86,7 @@ Result<std::unique_ptr<Session>> Session::Open(bool fake) {
   if (!facts.ok()) return facts.error();
   session->facts_ = facts.value();
   if (!fake) {
+    session->clock_ = std::make_unique<ClockWatch>(NvmlClock(session->facts_.pci_bus_id));
     // Failing here is no reason to stop: only cuDNN's candidates need the description.
     const Result<CudaDevice> described = DescribeDevice();
     if (!described.ok()) {

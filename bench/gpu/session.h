@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu_worker/backends/cuda/driver/clock_watch.h"
 #include "gpu_worker/backends/cuda/driver/owned.h"
 #include "gpu_worker/backends/cuda/driver/result.h"
 #include "gpu_worker/backends/cuda/driver/runtime.h"
@@ -38,6 +39,8 @@ class Session {
   const DeviceFacts& facts() const { return facts_; }
   const CudaDevice& description() const { return description_; }
   const ProbeKernels& probes() const { return probes_; }
+  // Nobody else reads it: what it has seen is of this session's samples.
+  ClockWatch& clock() { return *clock_; }
   bool fake() const { return fake_; }
   // Name, driver, runtime and library versions: what a profile depends on.
   const std::string& fingerprint() const { return fingerprint_; }
@@ -84,6 +87,7 @@ class Session {
   std::unique_ptr<Runtime> runtime_;
   bool fake_ = false;
   DeviceFacts facts_;
+  std::unique_ptr<ClockWatch> clock_;
   CudaDevice description_;
   std::string fingerprint_;
   OwnedLibrary probe_library_;  // null for the fake

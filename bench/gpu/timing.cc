@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace plait::cuda {
@@ -37,21 +38,8 @@ class Events {
   std::vector<Event> events_;
 };
 
-}  // namespace
-
-Timing Summarize(std::vector<double> samples_us) {
-  Timing timing;
-  if (samples_us.empty()) return timing;
-  timing.samples = static_cast<int>(samples_us.size());
-  timing.median_us = Quantile(&samples_us, 0.5);
-  timing.p10_us = Quantile(&samples_us, 0.1);
-  for (double& sample : samples_us) sample = std::fabs(sample - timing.median_us);
-  timing.mad_us = Quantile(&samples_us, 0.5);
-  return timing;
-}
-
-Result<std::vector<double>> SampleGraph(Session* session, const ExecutableGraph& graph,
-                                        const SampleOptions& options) {
+Result<std::vector<double>> SampleOnce(Session* session, const ExecutableGraph& graph,
+                                       const SampleOptions& options) {
   Runtime& runtime = session->runtime();
   Events events(&runtime);
   for (int i = 0; i <= options.samples; ++i) {
@@ -67,6 +55,32 @@ Result<std::vector<double>> SampleGraph(Session* session, const ExecutableGraph&
     if (!elapsed_us.ok()) return elapsed_us.error();
     samples_us.push_back(elapsed_us.value() / options.launches_per_graph);
   }
+  return samples_us;
+}
+
+}  // namespace
+
+Timing Summarize(std::vector<double> samples_us) {
+  Timing timing;
+  if (samples_us.empty()) return timing;
+  timing.samples = static_cast<int>(samples_us.size());
+  timing.median_us = Quantile(&samples_us, 0.5);
+  timing.p10_us = Quantile(&samples_us, 0.1);
+  for (double& sample : samples_us) sample = std::fabs(sample - timing.median_us);
+  timing.mad_us = Quantile(&samples_us, 0.5);
+  return timing;
+}
+
+Result<std::vector<double>> SampleGraph(Session* session, const ExecutableGraph& graph,
+                                        const SampleOptions& options) {
+  std::vector<double> samples_us;
+  const Result<double> sum_us = session->clock().TimeSteady([&]() -> Result<double> {
+    Result<std::vector<double>> taken = SampleOnce(session, graph, options);
+    if (!taken.ok()) return taken.error();
+    samples_us = std::move(taken).value();
+    return std::accumulate(samples_us.begin(), samples_us.end(), 0.0);
+  });
+  if (!sum_us.ok()) return sum_us.error();
   return samples_us;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/gpu/session.h"
+#include "gpu_worker/backends/cuda/driver/clock_watch.h"
 #include "gpu_worker/backends/cuda/driver/launch_chain.h"
 
 namespace plait::cuda {
@@ -15,6 +16,7 @@ struct Timing {
   double p10_us = 0;
   double mad_us = 0;  // median absolute deviation
   int samples = 0;
+  ClockSeen clock;  // while they were taken
 };
 
 // Errors: none; all zero for no samples.
@@ -28,7 +30,8 @@ struct SampleOptions {
 
 // Times an executable graph on the session's stream, with event pairs around single graph launches
 // that are enqueued one behind the other, so that no launch waits for the host. The first sample
-// is thrown away. Errors: kDevice.
+// is thrown away; all are, and are taken again, while the clock moves (ClockWatch). Errors:
+// kDevice.
 Result<std::vector<double>> SampleGraph(Session* session, const ExecutableGraph& graph,
                                         const SampleOptions& options);
 

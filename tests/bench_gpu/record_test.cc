@@ -50,6 +50,11 @@ TEST(RecordTest, KernelsTimesEveryRightCandidateAndRefusesTheWrongOne) {
     EXPECT_GT(object.Number("latency_us_median"), 0);
     EXPECT_GE(object.Integer("samples"), 6);
     EXPECT_GT(object.Integer("bytes"), 0);
+    EXPECT_EQ(object.Integer("clock_mhz_min"), 1980);
+    EXPECT_EQ(object.Integer("clock_mhz_max"), 1980);
+    EXPECT_EQ(object.Integer("clock_spans"), 3) << "one in each round";
+    EXPECT_EQ(object.Integer("clock_spans_moving"), 0);
+    EXPECT_NE(line.find(R"("clock_limits":["power"])"), std::string::npos) << line;
     EXPECT_EQ(object.IntegerLists("kernel_grids"), (std::vector<std::vector<int64_t>>{{8, 1, 1}}));
   }
 }
@@ -104,7 +109,7 @@ TEST(RecordTest, ConstantsWritesEveryGroup) {
         "gemm_rate_fp16", "event_resolution"}) {
     EXPECT_NE(text.find(name), std::string::npos) << name;
   }
-  // The clock of a fake device is the one thing that cannot be read.
+  // Of a fake device power and heat are the one thing that cannot be read.
   EXPECT_NE(text.find("\"group\":\"clocks\""), std::string::npos);
 }
 

@@ -63,4 +63,14 @@ Result<Nvml::Reading> Nvml::Read() const {
   return reading;
 }
 
+ClockReader NvmlClock(const std::string& pci_bus_id) {
+  const Result<Nvml> nvml = Nvml::Open(pci_bus_id);
+  if (!nvml.ok()) return nullptr;
+  return [nvml = nvml.value()]() -> Result<ClockReading> {
+    const Result<Nvml::Reading> reading = nvml.Read();
+    if (!reading.ok()) return reading.error();
+    return ClockReading{reading.value().sm_mhz, reading.value().clock_limits};
+  };
+}
+
 }  // namespace plait::cuda

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "gpu_worker/backends/cuda/driver/clock_watch.h"
 #include "gpu_worker/backends/cuda/driver/dynamic_library.h"
 #include "gpu_worker/backends/cuda/driver/result.h"
 
@@ -35,5 +36,8 @@ class Nvml {
   int (*temperature_)(Handle, unsigned, unsigned*) = nullptr;
   int (*clock_limits_)(Handle, unsigned long long*) = nullptr;
 };
+
+// What a ClockWatch reads of the device. Null where nobody can.
+ClockReader NvmlClock(const std::string& pci_bus_id);
 
 }  // namespace plait::cuda

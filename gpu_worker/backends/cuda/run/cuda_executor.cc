@@ -29,17 +29,6 @@ constexpr size_t kStagingBytes = size_t{8} << 20;
 // What is written to leave nothing else in the second cache: it, some times over.
 constexpr int64_t kEvictedBytesMin = int64_t{192} << 20;
 
-// Null where nobody can read it.
-ClockReader ClockOf(const DeviceFacts& facts) {
-  const Result<Nvml> nvml = Nvml::Open(facts.pci_bus_id);
-  if (!nvml.ok()) return nullptr;
-  return [nvml = nvml.value()]() -> Result<ClockReading> {
-    const Result<Nvml::Reading> reading = nvml.Read();
-    if (!reading.ok()) return reading.error();
-    return ClockReading{reading.value().sm_mhz, reading.value().clock_limits};
-  };
-}
-
 class CudaExecutor : public Executor {
  public:
   // `kernel_cache` may be null.
@@ -51,7 +40,7 @@ class CudaExecutor : public Executor {
         has_libraries_(has_libraries),
         kernel_cache_(std::move(kernel_cache)),
         kernel_libraries_(runtime_.get()),
-        clock_(runtime_->TakesPtx() ? nullptr : ClockOf(facts_)) {}
+        clock_(runtime_->TakesPtx() ? nullptr : NvmlClock(facts_.pci_bus_id)) {}
 
   // What a device needs before anything is loaded on it.
   absl::Status Prepare() {
