@@ -45,10 +45,10 @@ struct IntegerLoops {
   void (*depthwise_pixel)(const IntegerDepthwisePixel& pixel);
   // y = saturate(round(x / scale) + zero point), of two nearest integers the even one; NaN is the
   // lowest.
-  void (*quantize)(const float* x, int64_t size, float scale, const ByteRange& range, uint8_t* y);
+  void (*quantize)(const float* x, int64_t size, float scale, ByteRange range, uint8_t* y);
   // The same of (sums[i] + bias[i]) * factors[i]; the bias may be nullptr.
   void (*requantize)(const int32_t* sums, const int32_t* bias, const float* factors, int64_t size,
-                     const ByteRange& range, uint8_t* y);
+                     ByteRange range, uint8_t* y);
   // y = (x - zero point) * scale, of bytes and of signed bytes.
   void (*dequantize[2])(const uint8_t* x, int64_t size, float scale, int32_t zero_point, float* y);
   // y = x - zero point, likewise.

@@ -113,7 +113,9 @@ inline int32_t NearestWithin(float x, float lowest, float highest) {
   return static_cast<int32_t>((bounded + 12582912.0f) - 12582912.0f);
 }
 
-void QuantizeRow(const float* x, int64_t size, float scale, const ByteRange& range, uint8_t* y) {
+// The range is a value: behind a reference a byte that is written might be a part of it, and no
+// compiler would take several at once.
+void QuantizeRow(const float* x, int64_t size, float scale, ByteRange range, uint8_t* y) {
   const auto lowest = static_cast<float>(range.lowest - range.zero_point);
   const auto highest = static_cast<float>(range.highest - range.zero_point);
 #pragma omp simd
@@ -123,7 +125,7 @@ void QuantizeRow(const float* x, int64_t size, float scale, const ByteRange& ran
 }
 
 void RequantizeRow(const int32_t* sums, const int32_t* bias, const float* factors, int64_t size,
-                   const ByteRange& range, uint8_t* y) {
+                   ByteRange range, uint8_t* y) {
   const auto lowest = static_cast<float>(range.lowest - range.zero_point);
   const auto highest = static_cast<float>(range.highest - range.zero_point);
   const auto byte = [&](uint32_t sum, float factor) {
