@@ -153,6 +153,9 @@ class Binder {
     PLAIT_ASSIGN_OR_RETURN(node, RaiseNode(std::move(node), parts_.opset, count, &builder_));
     PLAIT_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
                            InferTypes(builder_, node, output_count));
+    for (int i = 0; i < output_count; ++i) {
+      PLAIT_RETURN_IF_ERROR(CheckElementType(names[i], types[i].dtype));
+    }
     if (const auto constants = FoldNode(builder_, node, types)) {
       for (int i = 0; i < output_count; ++i) {
         if (!names[i].empty()) AddConstant(names[i], (*constants)[i]);
@@ -194,7 +197,20 @@ class Binder {
     }
   }
 
-  // A declaration that is wrong harms nobody but readers of the file: inference decides.
+  // Who reads a value as something else than it is was promised something else: such a file is
+  // wrong in a way that cannot be repaired by guessing.
+  absl::Status CheckElementType(const std::string& name, DataType dtype) const {
+    const auto declared = declared_.find(name);
+    if (declared == declared_.end() || declared->second.dtype == DataType::kUndefined ||
+        dtype == DataType::kUndefined || declared->second.dtype == dtype) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(absl::StrCat("its output '", name, "' is declared as ",
+                                                   DataTypeName(declared->second.dtype),
+                                                   ", but is ", DataTypeName(dtype)));
+  }
+
+  // A shape that is declared wrongly harms nobody but readers of the file: inference decides.
   void CompareWithDeclaration(const ModelValue& output, const TensorType& type) {
     const TensorType declared = ResolveType(output, symbols_);
     if (!declared.known() || !type.known() || declared == type) return;

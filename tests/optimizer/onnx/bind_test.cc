@@ -268,6 +268,16 @@ TEST(BindTest, RefusesWhatNoRuntimeCouldRunAndNamesTheNode) {
       "Conv of 'y': ");
 }
 
+TEST(BindTest, RefusesAValueOfAnotherElementTypeThanDeclared) {
+  ExpectInvalidBinding(BindBytes(GraphBytes(13, "g (float[2] x) => (int64[2] y) { y = Relu(x) }")),
+                       "Relu of 'y': its output 'y' is declared as int64, but is float32");
+  ExpectInvalidBinding(BindBytes(GraphBytes(13, R"(g (float[2] x) => (float[N] y) <int32[2] r> {
+      r = Relu(x)
+      y = Neg(r)
+    })")),
+                       "Relu of 'r': its output 'r' is declared as int32, but is float32");
+}
+
 TEST(BindTest, WarnsOfAnOutputThatIsDeclaredWrongly) {
   const absl::StatusOr<Bound> bound =
       BindBytes(GraphBytes(13, "g (float[2] x) => (float[3] y) { y = Relu(x) }"));
