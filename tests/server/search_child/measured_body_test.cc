@@ -53,7 +53,7 @@ class MeasuredBodyTest : public testing::Test {
   }
 
   // Weights are folded in the portable graph, the found one reads them as they came.
-  MeasuredBody Measure(int64_t width) {
+  MeasuredBody Measure(int64_t width, Body body = Body::kOriginal) {
     const std::string bytes = ModelOf(width, "v = Neg(w)", "q = Relu(p) y = Relu(q)");
     const Model model = *ImportOnnx(bytes);
     const Bound bound = *Bind(model, {});
@@ -71,7 +71,7 @@ class MeasuredBodyTest : public testing::Test {
     MeasurementLog log;
     log.set_load_effect({0.003, 20});
     absl::StatusOr<MeasuredBody> measured = MeasureBodies(
-        {start_, bytes, model, bound, found, Body::kOriginal, false},
+        {start_, bytes, model, bound, found, body, false},
         {connection, SystemClock(), absl::ZeroDuration(), &replayed_, log}, warnings_);
     EXPECT_TRUE(measured.ok()) << measured.status();
     return measured.ok() ? *std::move(measured) : MeasuredBody();
@@ -110,6 +110,20 @@ TEST_F(MeasuredBodyTest, WithoutPlaitItIs) {
   AddAnswer({1, 1.1, 0.8}, 3);
   EXPECT_TRUE(Measure(512).other_graph.has_value());
   EXPECT_THAT(warnings_, IsEmpty());
+}
+
+TEST_F(MeasuredBodyTest, WhoAsksForABodyIsWarnedWhereItIsSlower) {
+  start_.mutable_options()->set_body("searched");
+  for (const double ms : {1.2, 0.8}) {
+    replayed_ = MeasurementLog();
+    AddAnswer({1, ms}, 3);
+    EXPECT_EQ(Measure(32, Body::kSearched).body, Body::kSearched);
+    if (ms < 1) {
+      EXPECT_THAT(warnings_, IsEmpty());
+    } else {
+      EXPECT_THAT(warnings_, ElementsAre(HasSubstr("slower in onnxruntime than the original")));
+    }
+  }
 }
 
 }  // namespace
