@@ -84,6 +84,21 @@ def test_a_job_reports_every_runtime_and_recommends_one(runtimes_daemon):
         assert again.result.report.cached
 
 
+def test_a_result_of_other_runtimes_does_not_answer(runtimes_daemon):
+    """What is measured in a runtime, or in one version of it, may be returned for that alone."""
+    model, options = models.light_model("tiny_mobilenet"), {"budget_seconds": 10.0}
+    with runtimes_daemon.client() as client:
+        assert list(lines_of(run_job(client, model, **options))) == ["plait", *RUNTIMES]
+        assert run_job(client, model, **options).result.report.cached
+    assert runtimes_daemon.stop() == 0
+    runtimes_daemon.arguments = ("--runtimes-python", "none")
+    runtimes_daemon.start()
+    runtimes_daemon.wait_for_worker()
+    with runtimes_daemon.client() as client:
+        alone = run_job(client, model, **options)
+    assert not alone.result.report.cached and list(lines_of(alone)) == ["plait"]
+
+
 def test_the_cli_shows_them_and_a_replay_needs_none(runtimes_daemon, cli, folder, model_file):
     path = model_file("tiny_inception")
     output = folder / "out.onnx"
