@@ -252,10 +252,22 @@ def check_gpu_worker(stage, root):
     print(checked.stdout, flush=True)
 
 
+def check_runtimes(stage, root):
+    """Jobs measure in the runtimes of the image: its daemon lists them, and nothing is missing."""
+    words = ["plait", "devices", "--cache-dir", "/tmp/cache", "--json"]
+    asked = subprocess.run(root.command(words, stage.last("USER")), env=root.environment,
+                           capture_output=True, text=True, timeout=120, check=False)
+    assert asked.returncode == 0, asked
+    listed = json.loads(asked.stdout)
+    assert listed["missing_runtimes"] == [], listed
+    versions = {device["id"]: device["runtime_version"] for device in listed["devices"]}
+    assert versions["onnxruntime"] and versions["openvino"], listed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", type=pathlib.Path,
-                        help="a folder with plait, plaitd and plait-worker, instead of building")
+                        help="a build folder whose programs are installed, instead of building")
     parser.add_argument("--keep", type=pathlib.Path, help="keep the roots in this folder")
     arguments = parser.parse_args()
     folder = arguments.keep or pathlib.Path(tempfile.mkdtemp(prefix="plait-image-"))
@@ -267,9 +279,8 @@ def main():
         for name, stage in stages.items():
             root = roots[name]
             if arguments.programs and name.startswith("build"):
-                (root.path / "out" / "bin").mkdir(parents=True)
-                for program in ("plait", "plaitd", "plait-worker"):
-                    shutil.copy2(arguments.programs / program, root.path / "out" / "bin")
+                subprocess.run(["cmake", "--install", arguments.programs, "--component", "tools",
+                                "--prefix", root.path / "out", "--strip"], check=True)
                 continue
             make_root(stage, root, roots)
             execute(stage, root, roots)
@@ -277,6 +288,7 @@ def main():
         check_refuses(stages[image], roots[image])
         check_answers(stages[image], roots[image])
         check_answers_with_tls(stages[image], roots[image])
+        check_runtimes(stages["with-runtimes"], roots["with-runtimes"])
         check_gpu_worker(stages["worker-cuda"], roots["worker-cuda"])
     finally:
         if not arguments.keep:

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -45,6 +46,16 @@ def test_a_gpus_worker_starts_as_that_user_too():
     assert json.loads(stage.last("ENTRYPOINT")) == ["plait-worker"]
     # The toolkit of the container engine gives it a driver for these alone.
     assert "NVIDIA_DRIVER_CAPABILITIES=compute,utility" in stage.last("ENV")
+
+
+def test_an_image_has_the_runtimes_that_jobs_measure_in():
+    (stage,) = (stage for stage in STAGES if stage.name == "with-runtimes")
+    assert stage.base is STAGES[-1].base and stage.last("USER") == STAGES[-1].last("USER")
+    assert stage.last("ENV") == "PLAIT_RUNTIMES_PYTHON=/opt/runtimes/bin/python"
+    pinned = (ROOT / "deploy" / "container" / "requirements-runtimes.txt").read_text()
+    compared = (ROOT / "bench" / "peers" / "requirements-peers.txt").read_text()
+    for runtime in ("onnxruntime", "openvino"):
+        assert re.search(rf"^{runtime}==.*", pinned, re.M)[0] in compared.splitlines()
 
 
 def test_the_image_listens_where_a_published_port_reaches_it():
