@@ -222,11 +222,12 @@ class Race:
         # As many of each load, and of the further loads that a wide interval asks for.
         per_load = -(-self.arguments.rounds // LOADS)
         load = 0
-        while not self._is_enough():
+        while not self.is_enough():
             self._run_load(load, per_load)
             load += 1
 
-    def _is_enough(self):
+    def is_enough(self):
+        """Whether the rounds so far settle every ratio, or there may be no more of them."""
         done = len(self.result.rounds)
         if done and all(row.failure for row in self.result.rows):
             return True
@@ -235,7 +236,9 @@ class Race:
         if self.result.counted < self.arguments.rounds:
             return False
         ratios = self.result.peer_ratios()
-        return ratios is None or rounds.is_narrow(ratios)
+        returned = self.result.returned_ratios().values()
+        return (ratios is None or rounds.is_narrow(ratios)) and all(
+            rounds.is_narrow(pairs, rounds.RETURNED_HALF_WIDTH_WANTED) for pairs in returned)
 
     def _run_load(self, load, count):
         with contextlib.ExitStack() as stack:

@@ -19,7 +19,8 @@ A turn is taken again, up to five times, where right before or right behind it t
 the processors, multiply-adds run at less than 90 % or memory is read at less than 75 % of what is
 usual here. Rounds with a turn that never was undisturbed, or in which the host took more than 1 %
 of the processor time, do not count; rounds are added until the 95 % interval of the better peer's
-time over plait's is within 3 % of its median, or there are --rounds-max.
+time over plait's is within 3 % of its median, and in each peer that of the original's time over the
+returned file's within 2 %, or there are --rounds-max.
 
 Columns: median, p10 and p95 over the runs (medians over the rounds); spread is (max - min) / median
 of the round medians; % peak is the model's flops by the median over the processor's fp32 peak; MiB

@@ -42,7 +42,9 @@ def _conclusions(result):
         yield (f"the better peer ({result.better_peer().runtime}) / plait-session: "
                f"{interval(session)}")
     for peer, ratios in result.returned_ratios().items():
-        yield f"the original / the returned file in {peer}: {interval(ratio_figures(ratios))}"
+        figures = ratio_figures(ratios)
+        yield (f"the original / the returned file in {peer}: {interval(figures)}, "
+               f"{rounds.returned_verdict(**figures)}")
     noise = ratio_figures(result.noise_floor())
     if noise:
         yield f"plait / plait, the noise floor: {interval(noise)}"
@@ -123,7 +125,8 @@ class Document:
             "rules": {"steal_max": rounds.STEAL_MAX,
                       "multiply_add_min": rounds.MULTIPLY_ADD_MIN,
                       "read_min": rounds.READ_MIN, "turn_tries": rounds.TURN_TRIES,
-                      "half_width_wanted": rounds.HALF_WIDTH_WANTED},
+                      "half_width_wanted": rounds.HALF_WIDTH_WANTED,
+                      "returned_half_width_wanted": rounds.RETURNED_HALF_WIDTH_WANTED},
         }
         earlier = self._earlier()
         self.models = earlier["models"] if earlier else []

@@ -17,6 +17,10 @@ TURN_TRIES = 6
 QUIET_WAIT_SECONDS = 4
 # Rounds are added until the 95 % interval of the ratio is no wider than this to either side.
 HALF_WIDTH_WANTED = 0.03
+# The same of the original's time over that of the returned file, of which it is to be shown that
+# they are the same. Only the width ends a measurement, never the side on which the ratio lies: who
+# stops as soon as a result suits finds one in noise.
+RETURNED_HALF_WIDTH_WANTED = 0.02
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,10 +76,14 @@ def interval(ratios):
     return statistics.median(ordered), ordered[cut], ordered[count - 1 - cut]
 
 
-def is_narrow(ratios):
+def is_narrow(ratios, half_width=HALF_WIDTH_WANTED):
     """Whether the interval is as narrow as is wanted."""
-    median, low, high = interval(ratios)
-    return max(high - median, median - low) <= HALF_WIDTH_WANTED * median
+    return relative_half_width(*interval(ratios)) <= half_width
+
+
+def relative_half_width(median, low, high):
+    """How far the farther end of an interval is from the median, as a share of that."""
+    return max(high - median, median - low) / median
 
 
 def verdict(low, high):
@@ -83,3 +91,21 @@ def verdict(low, high):
     if low > 1:
         return "faster"
     return "slower" if high < 1 else "undecided"
+
+
+RETURNED_VERDICTS = ("faster", "equal", "wide", "slower")
+
+
+def returned_verdict(median, low, high):
+    """What the interval of the original's time over that of the returned file says: an undecided
+    one shows that they are equal where it is narrow, and nothing where it is wide."""
+    told = verdict(low, high)
+    if told != "undecided":
+        return told
+    is_close = relative_half_width(median, low, high) <= RETURNED_HALF_WIDTH_WANTED
+    return "equal" if is_close else "wide"
+
+
+def is_as_fast(median, low, high):
+    """Whether the returned file passes: its ratio is 1 or more, or the two are equal."""
+    return median >= 1 or returned_verdict(median, low, high) == "equal"

@@ -5,14 +5,16 @@ import re
 import shlex
 import sys
 
+import pytest
 from test_peers import ROOT, call
 
+GAINS = ROOT / "bench/peers/gains.py"
 TEXT = (ROOT / "docs/gains.md").read_text()
 COMMAND = re.search(r"```\n(bench/peers/gains\.py .*?)\n```", TEXT, re.DOTALL).group(1)
 
 
 def gains(*peers):
-    done = call(sys.executable, ROOT / "bench/peers/gains.py", *peers)
+    done = call(sys.executable, GAINS, *peers)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -42,8 +44,31 @@ def test_a_runtime_without_a_figure_has_none(tmp_path):
     path.write_text(json.dumps({"models": [entry("a", figures(3.0)), entry("a", None),
                                            entry("b", figures(0.75))]}))
     *_, first, again, other, mean = gains(path)
-    assert first == "| a | 2.00 | 2.000 [1.990, 2.010] | 3.00 | - | 1.00 | 3.000 [2.990, 3.010] |"
+    assert first == ("| a | 2.00 | 2.000 [1.990, 2.010], faster | 3.00 | - "
+                     "| 1.00 | 3.000 [2.990, 3.010], faster |")
     assert again.startswith("| a, again |") and again.endswith("| 1.00 | - |")
     assert "| b |" in other
-    assert "2.000 (3 faster, 0 undecided, 0 slower)" in mean
+    assert "2.000 (3 faster, 0 equal, 0 wide, 0 slower)" in mean
     assert "1.500 (1 faster, 0 undecided, 1 slower)" in mean
+
+
+def ratio(low, median, high):
+    return {"median": median, "low": low, "high": high}
+
+
+@pytest.mark.parametrize("figures_there, verdict, does_pass", [
+    (ratio(1.01, 1.05, 1.2), "faster", True), (ratio(0.99, 1.0, 1.01), "equal", True),
+    (ratio(0.98, 0.99, 1.0), "equal", True), (ratio(0.9, 1.01, 1.2), "wide", True),
+    (ratio(0.9, 0.99, 1.01), "wide", False), (ratio(0.97, 0.98, 0.99), "slower", False),
+    (None, "-", False)])
+def test_a_file_that_is_slower_somewhere_is_a_miss(tmp_path, figures_there, verdict, does_pass):
+    judged = entry("a", figures(2.0))
+    judged["returned_ratios"] = {"onnxruntime": figures(2.0)}
+    if figures_there:
+        judged["returned_ratios"]["openvino"] = figures_there
+    path = tmp_path / "peers.json"
+    path.write_text(json.dumps({"models": [judged]}))
+    done = call(sys.executable, GAINS, path, "--judge")
+    assert verdict in done.stdout.splitlines()[2].split("|")[5]
+    assert done.returncode == (0 if does_pass else 1), done.stderr
+    assert ("a in OpenVINO" in done.stderr) != does_pass and "ONNX Runtime" not in done.stderr

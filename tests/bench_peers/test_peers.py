@@ -18,7 +18,8 @@ PLAIT = ROOT / "build" / "plait"
 sys.path.insert(0, str(ROOT / "bench" / "models"))
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 
-import light  # noqa: E402 (found through the lines above)
+import comparison  # noqa: E402 (found through the lines above)
+import light  # noqa: E402
 import machine_watch  # noqa: E402
 import participants  # noqa: E402
 import report  # noqa: E402
@@ -249,6 +250,39 @@ def test_an_interval_is_narrow_when_both_sides_are():
 def test_a_verdict_needs_the_whole_interval():
     assert [rounds.verdict(*ends) for ends in ((1.01, 1.2), (0.99, 1.2), (0.8, 0.99))] == [
         "faster", "undecided", "slower"]
+
+
+def test_a_returned_file_is_equal_only_where_the_interval_is_narrow():
+    ends = {"faster": (1.02, 1.01, 1.03), "equal": (1.0, 0.981, 1.019),
+            "slower": (0.98, 0.97, 0.99), "wide": (1.0, 0.97, 1.01)}
+    assert {name: rounds.returned_verdict(*figures) for name, figures in ends.items()} == {
+        name: name for name in rounds.RETURNED_VERDICTS}
+    assert [rounds.is_as_fast(*ends[name]) for name in rounds.RETURNED_VERDICTS] == [
+        True, True, True, False]
+    assert not rounds.is_as_fast(0.999, 0.9, 1.2), "wide, and below 1"
+
+
+def race_of(medians_us, rounds_max=9):
+    """A race whose rows have these medians in turns of three rounds, of which all count."""
+    rows = [comparison.Row(name, None, turns=[participants.Turn(us, us, us, 3) for us in turns])
+            for name, turns in medians_us.items()]
+    entries = [comparison.Round(0, 0.0, (), None)] * 3
+    return comparison.Race(comparison.ModelResult("a", "0", 1, rows, entries), None,
+                           types.SimpleNamespace(rounds=3, rounds_max=rounds_max))
+
+
+def test_rounds_go_on_until_the_returned_file_is_decided_in_every_peer():
+    turns = {"onnxruntime": [200, 200, 200], "openvino": [300, 300, 300], "plait": [100, 100, 100],
+             "onnxruntime+plait": [199, 200, 201], "openvino+plait": [300, 301, 302]}
+    assert race_of(turns).is_enough()
+    wide = turns | {"openvino+plait": [292, 300, 308]}
+    assert not race_of(wide).is_enough(), "within 3 %, but 2 % are wanted"
+    assert race_of(wide, rounds_max=3).is_enough(), "there are as many as there may be"
+    # What is slower beyond its interval is measured on as what is faster.
+    for us in ([200, 220, 230], [170, 180, 195]):
+        assert not race_of(turns | {"onnxruntime+plait": us}).is_enough()
+    assert not race_of(turns | {"plait": [95, 100, 105]}).is_enough(), "the rule of the peers"
+    assert race_of({name: turns[name] for name in ("onnxruntime", "plait")}).is_enough()
 
 
 def test_turns_are_taken_again_for_the_machine_and_not_for_what_they_show():
