@@ -8,8 +8,13 @@ for each, in their order. The last row has the geometric means.
 A gain in another runtime is faster or slower where its interval lies beside 1, equal where the
 interval holds 1 and is within 2 % of the ratio, and wide where it holds 1 and says no more.
 
-Exit codes: 0; with --judge 1 where a file misses: in one of the other runtimes it has no ratio of 1
-or more and is not equal. Misses are listed on stderr.
+With --jobs JOBS.json, what job_records.py kept of the jobs that returned the files, what their
+bodies are follows. Where a body is the original's bytes the other runtimes, which ignore the plan
+beside it, do the same work for both files, and a ratio tells what noise is worth.
+
+Exit codes: 0; 1 where a file that was measured is that of no job, and with --judge where a file
+misses: in one of the other runtimes it has no ratio of 1 or more and is not equal, or its job found
+opaque nodes. Misses are listed on stderr.
 """
 
 import argparse
@@ -19,6 +24,7 @@ import pathlib
 import statistics
 import sys
 
+import job_records
 import report
 import rounds
 
@@ -84,30 +90,67 @@ def mean_of(runtime, ratios):
     return f"{mean:.3f} ({counts})"
 
 
-def misses_of(entries):
-    """A line for each file and runtime in which the file is not as fast as the original."""
-    for name, entry in named(entries):
+def returned_cells(entry):
+    """The gain in each other runtime, with its name."""
+    return ", ".join(f"{title} {cell(runtime, entry['returned_ratios'].get(runtime))}"
+                     for runtime, title in RETURNED.items())
+
+
+def lines_of_bodies(entries, jobs):
+    """How many bodies were rewritten and what each gains; what the others show, which is noise."""
+    bodies = [job["optimized"]["body"] for job in jobs]
+    yield (f"Of {len(bodies)} bodies {len(bodies) - bodies.count('original')} were rewritten; "
+           f"opaque nodes: {sum(len(job['model']['opaque_nodes']) for job in jobs)}.")
+    originals = []
+    for (name, entry), body in zip(named(entries), bodies):
+        if body == "original":
+            originals.append(entry)
+        else:
+            yield f"- {name}, {body}: {returned_cells(entry)}"
+    if originals:
+        means = ", ".join(
+            f"{title} {mean_of(runtime, [gains_of(entry).get(runtime) for entry in originals])}"
+            for runtime, title in RETURNED.items())
+        yield f"- the original's bytes in {len(originals)}, the same work but for noise: {means}"
+
+
+def misses_of(entries, jobs):
+    """A line for each file and runtime in which the file is not as fast as the original, and for
+    each with opaque nodes; a job is None where it is not known."""
+    for (name, entry), job in zip(named(entries), jobs):
+        note = " (the original's bytes)" if job and job["optimized"]["body"] == "original" else ""
         for runtime, title in RETURNED.items():
             ratio = entry["returned_ratios"].get(runtime)
             if not ratio:
                 yield f"{name} in {title}: no figure"
             elif not rounds.is_as_fast(**ratio):
-                yield f"{name} in {title}: {cell(runtime, ratio)}"
+                yield f"{name} in {title}: {cell(runtime, ratio)}{note}"
+        if job and job["model"]["opaque_nodes"]:
+            yield f"{name}: {len(job['model']['opaque_nodes'])} opaque nodes"
 
 
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peers", type=pathlib.Path, nargs="+", metavar="PEERS.json")
+    parser.add_argument("--jobs", type=pathlib.Path, nargs="+", default=[], metavar="JOBS.json",
+                        help="tell the bodies of the files, too")
     parser.add_argument("--judge", action="store_true",
                         help="end with 1 where a returned file is slower than the original")
     arguments = parser.parse_args()
     entries = [entry for path in arguments.peers
                for entry in json.loads(path.read_text())["models"]]
+    try:
+        known = job_records.read(arguments.jobs)
+        jobs = [job_records.job_of(entry, known) if arguments.jobs else None
+                for entry in entries]
+    except job_records.RecordFailure as failure:
+        print(f"gains.py: {failure}", file=sys.stderr)
+        return 1
     print("\n".join(lines_of(entries)))
-    if not arguments.judge:
-        return 0
-    misses = list(misses_of(entries))
+    if arguments.jobs:
+        print("\n" + "\n".join(lines_of_bodies(entries, jobs)))
+    misses = list(misses_of(entries, jobs)) if arguments.judge else []
     for miss in misses:
         print(f"gains.py: {miss}", file=sys.stderr)
     return 1 if misses else 0

@@ -2,16 +2,17 @@
 """Shows whether the runtime that a job recommends is the fastest when it is measured again.
 
 PEERS.json is what `peers.py --optimized FOLDER --json PEERS.json` wrote for the files that jobs
-returned, with onnxruntime and openvino among the runtimes, and REPORTS a folder with what `plait
-optimize --json` printed for each, as NAME.json. plait is judged by its session in Python where
-peers.py measured that, as a program would run it.
+returned, with onnxruntime and openvino among the runtimes, and JOBS.json what job_records.py kept
+of what those jobs reported. plait is judged by its session in Python where peers.py measured that,
+as a program would run it.
 
 Columns: the recommended runtime, the one with the lowest median, and the time of the first over
-that of the second with its 95 % interval, which is 1 where they are the same; the bodies that are
-rewritten graphs; for each other runtime its time of the original over that of the returned file.
+that of the second with its 95 % interval, which is 1 where they are the same; the body of the file;
+for each other runtime its time of the original over that of the returned file.
 
 Exit codes: 0 within --slower-max (2 %) of the fastest in --share-min (95 %) of the models or more,
-1 in fewer, 2 usage.
+1 in fewer, or a file that was measured is that of no job, 2 usage. A job that recommends nothing,
+or a runtime that did not run the file, is not within it.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "models"))
 
 import comparison  # noqa: E402 (needs the folder of models)
+import job_records  # noqa: E402
 import report  # noqa: E402
 
 
@@ -30,7 +32,7 @@ def parse():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peers", type=pathlib.Path, metavar="PEERS.json")
-    parser.add_argument("reports", type=pathlib.Path, metavar="REPORTS")
+    parser.add_argument("jobs", type=pathlib.Path, nargs="+", metavar="JOBS.json")
     parser.add_argument("--slower-max", type=float, default=0.02, metavar="X",
                         help="how much slower than the fastest is as good as it (0.02)")
     parser.add_argument("--share-min", type=float, default=0.95, metavar="X",
@@ -54,32 +56,41 @@ def kept_medians(entry, row):
 
 
 def judge(entry, job):
-    """Returns the recommended and the fastest runtime, and the figures of their ratio."""
+    """Returns the recommended and the fastest runtime, and the figures of their ratio, or None
+    where the recommended one has none."""
     choices = {runtime: kept_medians(entry, row) for runtime, row in choices_of(entry).items()}
     fastest = min(choices, key=lambda runtime: statistics.median(choices[runtime]))
-    recommended = job["recommended"]["runtime"]
+    recommended = job["recommended"]["runtime"] if job["recommended"] else "none"
+    if recommended not in choices:
+        return recommended, fastest, None
     ratios = [first / second for first, second in zip(choices[recommended], choices[fastest])]
     return recommended, fastest, report.ratio_figures(ratios)
 
 
 def line_of(entry, job, recommended, fastest, ratio):
     body = job["optimized"]["body"]
+    compared = report.interval(ratio) if ratio else "-"
     returned = "  ".join(f"{peer} {report.interval(figures)}"
                          for peer, figures in entry["returned_ratios"].items())
-    return (f"{entry['name']:<24} {recommended:<12} {fastest:<12} {report.interval(ratio):<22} "
+    return (f"{entry['name']:<24} {recommended:<12} {fastest:<12} {compared:<22} "
             f"{body:<10} {returned}")
 
 
 def main():
     arguments = parse()
     entries = json.loads(arguments.peers.read_text())["models"]
+    try:
+        jobs = job_records.read(arguments.jobs)
+        pairs = [(entry, job_records.job_of(entry, jobs)) for entry in entries]
+    except job_records.RecordFailure as failure:
+        print(f"recommended.py: {failure}", file=sys.stderr)
+        return 1
     print(f"{'model':<24} {'recommended':<12} {'fastest':<12} {'recommended / fastest':<22} "
           f"{'body':<10} the original / the returned file in")
     good = 0
-    for entry in entries:
-        job = json.loads((arguments.reports / f"{entry['name']}.json").read_text())
+    for entry, job in pairs:
         recommended, fastest, ratio = judge(entry, job)
-        good += ratio["median"] <= 1 + arguments.slower_max
+        good += ratio is not None and ratio["median"] <= 1 + arguments.slower_max
         print(line_of(entry, job, recommended, fastest, ratio))
     print(f"within {arguments.slower_max:.0%} of the fastest: {good} of {len(entries)}")
     return 0 if good >= arguments.share_min * len(entries) else 1

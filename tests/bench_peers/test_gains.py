@@ -72,3 +72,27 @@ def test_a_file_that_is_slower_somewhere_is_a_miss(tmp_path, figures_there, verd
     assert verdict in done.stdout.splitlines()[2].split("|")[5]
     assert done.returncode == (0 if does_pass else 1), done.stderr
     assert ("a in OpenVINO" in done.stderr) != does_pass and "ONNX Runtime" not in done.stderr
+
+
+def test_bodies_are_counted_and_what_is_no_rewrite_is_noise(tmp_path):
+    wide = ratio(0.9, 0.99, 1.01)
+    entries = [entry(name, figures(2.0)) | {
+        "digests": {"plait": name}, "returned_ratios": {"onnxruntime": there, "openvino": there}}
+               for name, there in (("a", wide), ("b", figures(1.1)), ("c", figures(1.2)))]
+    jobs = [{"optimized": {"body": body}, "model": {"opaque_nodes": opaque},
+             "output": {"digest": name}}
+            for name, body, opaque in (("a", "original", []), ("b", "portable", []),
+                                       ("c", "searched", ["n1", "n2"]))]
+    peers, record = tmp_path / "peers.json", tmp_path / "jobs.json"
+    peers.write_text(json.dumps({"models": entries}))
+    record.write_text(json.dumps({"schema_version": 1, "jobs": jobs}))
+    done = call(sys.executable, GAINS, peers, "--jobs", record, "--judge")
+    counted, rewritten, searched, originals = done.stdout.splitlines()[-4:]
+    assert counted == "Of 3 bodies 2 were rewritten; opaque nodes: 2."
+    assert rewritten.startswith("- b, portable: ONNX Runtime 1.100 [1.090, 1.110], faster, OpenV")
+    assert searched.startswith("- c, searched:")
+    assert "noise: ONNX Runtime 0.990 (0 faster, 0 equal, 1 wide, 0 slower)" in originals
+    assert done.returncode == 1 and done.stderr.splitlines() == [
+        "gains.py: a in ONNX Runtime: 0.990 [0.900, 1.010], wide (the original's bytes)",
+        "gains.py: a in OpenVINO: 0.990 [0.900, 1.010], wide (the original's bytes)",
+        "gains.py: c: 2 opaque nodes"]

@@ -22,35 +22,46 @@ def measured(name, turns):
             for runtime, us in turns.items()]
     rounds = [{"dropped": reason} for reason in (None, "steal", None)]
     ratio = {"median": 1.0, "low": 0.99, "high": 1.01}
-    return {"name": name, "runtimes": rows, "rounds": rounds,
+    return {"name": name, "runtimes": rows, "rounds": rounds, "digests": {"plait": f"of {name}"},
             "returned_ratios": {"onnxruntime": ratio}}
 
 
-def report_of(runtime):
-    return {"recommended": {"runtime": runtime}, "optimized": {"body": "original"}}
+def job_of(name, runtime):
+    return {"recommended": runtime and {"runtime": runtime}, "optimized": {"body": "original"},
+            "output": {"digest": f"of {name}"}}
 
 
 def test_the_session_stands_for_plait_and_dropped_rounds_do_not_count():
     entry = measured("a", TURNS)
-    assert recommended.judge(entry, report_of("plait"))[1:] == (
+    assert recommended.judge(entry, job_of("a", "plait"))[1:] == (
         "plait", {"median": 1.0, "low": 1.0, "high": 1.0})
-    _, fastest, ratio = recommended.judge(entry, report_of("openvino"))
+    _, fastest, ratio = recommended.judge(entry, job_of("a", "openvino"))
     assert fastest == "plait" and ratio["median"] == pytest.approx(20 / 11)
     # Where no session was measured, plait's own program is asked.
     alone = {name: us for name, us in TURNS.items() if name != "plait-session"}
-    assert recommended.judge(measured("a", alone), report_of("openvino"))[2]["median"] == 2
+    assert recommended.judge(measured("a", alone), job_of("a", "openvino"))[2]["median"] == 2
+
+
+def judge(tmp_path, *jobs, options=()):
+    """Runs recommended.py on figures of the models a, b and c, and these jobs."""
+    (tmp_path / "peers.json").write_text(json.dumps(
+        {"models": [measured(name, TURNS) for name in "abc"]}))
+    (tmp_path / "jobs.json").write_text(json.dumps({"schema_version": 1, "jobs": jobs}))
+    return call(sys.executable, ROOT / "bench/peers/recommended.py", tmp_path / "peers.json",
+                tmp_path / "jobs.json", *options)
 
 
 def test_as_many_as_were_asked_for_have_to_be_as_good(tmp_path):
-    (tmp_path / "peers.json").write_text(json.dumps(
-        {"models": [measured("a", TURNS), measured("b", TURNS)]}))
-    for name, runtime in (("a", "plait"), ("b", "openvino")):
-        (tmp_path / f"{name}.json").write_text(json.dumps(report_of(runtime)))
-    command = (sys.executable, ROOT / "bench/peers/recommended.py", tmp_path / "peers.json",
-               tmp_path)
-    done = call(*command)
-    assert done.returncode == 1 and "within 2% of the fastest: 1 of 2" in done.stdout
-    assert call(*command, "--share-min", 0.5).returncode == 0
+    # The last one recommends nothing, as where nothing was measured.
+    jobs = job_of("a", "plait"), job_of("b", "openvino"), job_of("c", None)
+    done = judge(tmp_path, *jobs)
+    assert done.returncode == 1 and "within 2% of the fastest: 1 of 3" in done.stdout
+    assert judge(tmp_path, *jobs, options=("--share-min", 0.3)).returncode == 0
+
+
+def test_a_file_that_no_job_returned_is_not_judged(tmp_path):
+    done = judge(tmp_path, job_of("a", "plait"), job_of("b", "plait"), job_of("other", "plait"))
+    assert done.returncode == 1 and "c: no job returned the file" in done.stderr
 
 
 def test_a_plan_of_a_later_version_is_not_used(tmp_path):
