@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Times an optimized file as its callers run it: `plait bench`, a C program, and Python.
 
-callers.py FASTER.onnx... loads each file anew for every turn, and the callers take turns:
+callers.py FASTER.onnx... loads each file anew for every turn, and the callers take turns, in an
+order of the round's own:
   bench         `plait bench`, whose threads stay on a processor each
   c pinned      runtime/examples/c/latency.c with -p, the same
   c             without: the system places the threads, as beside a program's others
@@ -14,16 +15,19 @@ callers.py FASTER.onnx... loads each file anew for every turn, and the callers t
         -Lbuild/installed/lib -lplait_runtime -Wl,-rpath,$PWD/build/installed/lib
     build/venv-peers/bin/python bench/peers/callers.py FASTER.onnx
 
-A turn is taken again where the machine was disturbed, as in peers.py.
+A turn is taken again where the machine was disturbed, and a round whose turn never was undisturbed
+does not count, as in peers.py.
 
 Columns: milliseconds, the median over the turns; that time over `plait bench`'s with its 95 %
-interval; milliseconds of loading with the first run, where the caller tells.
+interval; milliseconds of loading with the first run, where the caller tells. --json keeps them,
+with every round.
 
-Exit codes: 0 all were timed, 1 a caller failed, 2 usage.
+Exit codes: 0 all were timed, 1 a caller failed or no round counts, 2 usage.
 """
 
 import argparse
 import contextlib
+import dataclasses
 import functools
 import json
 import pathlib
@@ -34,9 +38,11 @@ import tempfile
 
 import onnx
 
+import interleaved
 import machine_watch
 import moved  # finds the folder of models
 import participants
+import records
 import report
 import sample_inputs
 
@@ -81,30 +87,46 @@ CALLERS = {"bench": bench, "c pinned": c_program("-p"), "c": c_program(),
 
 
 def measure(arguments, model, inputs):
-    """Caller to its medians in microseconds, and to what loading took."""
-    turns = {name: [] for name in CALLERS}
-    loads = {name: [] for name in CALLERS}
+    """The rounds, and in each what every caller's turn took: microseconds of a run, milliseconds
+    of loading or None."""
     first, _ = bench(arguments, model, inputs, moved.RUNS_MIN)
     runs = max(moved.RUNS_MIN, min(moved.RUNS_MAX, int(arguments.turn_ms * 1000 / first)))
+    turns = {name: functools.partial(turn, arguments, model, inputs, runs)
+             for name, turn in CALLERS.items()}
+    taken, entries = [], []
     watch = machine_watch.MachineWatch()
     with contextlib.ExitStack() as stack:
         watch.start(arguments, stack)
-        for _ in range(arguments.turns):
-            for name, turn in CALLERS.items():
-                (latency_us, load_ms), _ = watch.take(
-                    functools.partial(turn, arguments, model, inputs, runs), PAUSE_S)
-                turns[name].append(latency_us)
-                loads[name].append(load_ms)
-    return turns, loads
+        for number in range(arguments.turns):
+            round_taken, entry = interleaved.take_round(turns, watch, PAUSE_S, number)
+            taken.append(round_taken)
+            entries.append(entry)
+    return taken, entries
 
 
-def print_table(model, turns, loads):
-    print(f"{model.stem:<24} {'ms':>9}  {'by plait bench':<24} load ms")
-    for name, values in turns.items():
-        ratio = report.ratio_figures([us / other for us, other in zip(values, turns["bench"])])
-        load = "-" if loads[name][0] is None else f"{statistics.median(loads[name]):.0f}"
-        print(f"  {name:<22} {statistics.median(values) / 1000:>9.3f}  "
-              f"{report.interval(ratio):<24} {load}", flush=True)
+def figures_of(model, taken, entries):
+    """What follows from the rounds that count, and all of them; no caller has figures where none
+    counts."""
+    kept = interleaved.counted(taken, entries)
+    callers = {name: {
+        "latency_us_median": statistics.median(turn[name][0] for turn in kept),
+        "ratio": report.ratio_figures([turn[name][0] / turn["bench"][0] for turn in kept]),
+        "load_ms": None if kept[0][name][1] is None
+        else statistics.median(turn[name][1] for turn in kept),
+    } for name in CALLERS} if kept else {}
+    return {"name": model.stem, "digest": records.digest(model), "callers": callers,
+            "turns": taken,
+            "rounds_told": interleaved.told(entries),
+            "rounds": [dataclasses.asdict(entry) for entry in entries]}
+
+
+def table_of(figures):
+    yield f"{figures['name']:<24} {'ms':>9}  {'by plait bench':<24} load ms"
+    for name, caller in figures["callers"].items():
+        load = "-" if caller["load_ms"] is None else f"{caller['load_ms']:.0f}"
+        yield (f"  {name:<22} {caller['latency_us_median'] / 1000:>9.3f}  "
+               f"{report.interval(caller['ratio']):<24} {load}")
+    yield f"  {'' if figures['callers'] else 'nothing follows: '}{figures['rounds_told']}"
 
 
 def parse():
@@ -118,6 +140,7 @@ def parse():
                         metavar="PROGRAM", help="the plait program (build/plait)")
     parser.add_argument("--latency", type=pathlib.Path, default=ROOT / "build" / "latency",
                         metavar="PROGRAM", help="the C program (build/latency)")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the figures")
     arguments = parser.parse_args()
     for path in (*arguments.models, arguments.plait, arguments.latency):
         if not path.is_file():
@@ -127,16 +150,25 @@ def parse():
 
 def main():
     arguments = parse()
+    entries = []
     for model in arguments.models:
         with tempfile.TemporaryDirectory() as folder:
             feeds = sample_inputs.model_inputs(onnx.load(str(model)), seed=1)
             moved.save_inputs(feeds, folder)
             try:
-                print_table(model, *measure(arguments, model, pathlib.Path(folder)))
+                taken, rounds = measure(arguments, model, pathlib.Path(folder))
             except participants.ParticipantFailure as failure:
                 print(f"callers.py: {model}: {failure}", file=sys.stderr)
                 return 1
-    return 0
+        entries.append(figures_of(model, taken, rounds))
+        print("\n".join(table_of(entries[-1])), flush=True)
+    if arguments.json:
+        head = records.head(arguments.plait, ("plait", "onnxruntime"),
+                            {"latency": arguments.latency})
+        options = {option: getattr(arguments, option) for option in ("threads", "turns", "turn_ms")}
+        arguments.json.write_text(json.dumps(
+            head | {"options": options, "models": entries}, indent=1) + "\n")
+    return 0 if all(entry["callers"] for entry in entries) else 1
 
 
 if __name__ == "__main__":

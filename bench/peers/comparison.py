@@ -2,22 +2,20 @@
 
 import contextlib
 import dataclasses
-import hashlib
-import importlib.metadata
+import functools
 import os
 import pathlib
-import random
 import statistics
 import tempfile
-import time
 
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError
 
-import machine
+import interleaved
 import machine_watch
 import participants
+import records
 import rounds
 import sample_inputs
 import spinner
@@ -55,16 +53,6 @@ class Row:
 
     def kept(self, kept_rounds):
         return [self.turns[number] for number in kept_rounds]
-
-
-@dataclasses.dataclass(frozen=True)
-class Round:
-    """What the machine did during a round."""
-
-    load: int
-    steal: float | None
-    taken_again: tuple  # why turns were, whose turns do not show
-    dropped: str | None
 
 
 @dataclasses.dataclass
@@ -127,29 +115,17 @@ class ModelResult:
         return self.ratios(second, first) if first and second and self.counted else None
 
 
-def digest(path):
-    """SHA-256 of a file."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def programs(arguments):
     """What takes part: plait by the bytes of its program, a library by its version; None where it
     is missing."""
-    return {runtime: _plait_digest(arguments) if runtime == "plait" else _library_version(runtime)
+    return {runtime: _plait_digest(arguments) if runtime == "plait"
+            else records.library_version("plait" if runtime == SESSION else runtime)
             for runtime in arguments.runtimes}
 
 
 def _plait_digest(arguments):
     program = participants.plait_program(arguments)
-    return digest(program) if program.is_file() else None
-
-
-def _library_version(name):
-    try:
-        return importlib.metadata.version("plait" if name == SESSION else name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    return records.digest(program) if program.is_file() else None
 
 
 def rows_for(path, arguments):
@@ -190,7 +166,7 @@ def compare_model(path, arguments):
         feeds = sample_inputs.model_inputs(model, arguments.seed, arguments.dynamic_size)
     except (DecodeError, OSError, ValueError) as error:
         raise ModelFailure(f"{path}: {error}") from error
-    result = ModelResult(path.stem, digest(path), len(model.graph.node),
+    result = ModelResult(path.stem, records.digest(path), len(model.graph.node),
                          rows_for(path, arguments), [])
     # Freed before anything is timed: a large model would take memory from the runtimes.
     del model
@@ -294,33 +270,25 @@ class Race:
                 row.max_rel_error = _worst_error(outputs[REFERENCE], outputs[row.runtime])
 
     def _run_round(self, entrants, load):
-        """Gives every participant one turn, in an order of the round's own: whoever comes behind
-        one whose threads still spin loses by it, and so nobody always does."""
-        rows, number = self.result.rows, len(self.result.rounds)
-        steal = machine.StealClock()
-        reasons, dropped = [], None
-        for index in random.Random(number).sample(range(len(rows)), len(rows)):
-            # In a round that counts for nothing each has one turn still.
-            tries = 1 if dropped else rounds.TURN_TRIES
-            turn, disturbances = self._turn(rows[index], entrants[index], tries)
-            rows[index].turns.append(turn)
-            reasons += disturbances
-            if len(disturbances) == tries:
-                dropped = dropped or disturbances[-1]
-        share = steal.share()
-        self.result.rounds.append(
-            Round(load, share, tuple(reasons), dropped or rounds.reason_to_drop(share)))
+        rows = self.result.rows
+        able = {row.runtime: functools.partial(self._turn, row, entrant)
+                for row, entrant in zip(rows, entrants) if entrant and not row.failure}
+        taken, entry = interleaved.take_round(
+            able, self.machine_watch, self.arguments.pause_ms / 1000, len(self.result.rounds), load)
+        for row in rows:
+            row.turns.append(taken.get(row.runtime))
+        self.result.rounds.append(entry)
 
-    def _turn(self, row, entrant, tries):
-        """A turn of at most so many, and what disturbed the machine in those before."""
-        if row.failure or entrant is None:
-            return None, []
+    @staticmethod
+    def _turn(row, entrant):
+        """A turn; None when it fails."""
+        if row.failure:
+            return None
         try:
-            return self.machine_watch.take(lambda: entrant.time(row.runs),
-                                           self.arguments.pause_ms / 1000, tries)
+            return entrant.time(row.runs)
         except ParticipantFailure as failure:
             row.failure = str(failure)
-            return None, []
+            return None
 
 
 def _worst_error(expected, actual):

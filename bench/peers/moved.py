@@ -17,10 +17,12 @@ with a quota both one and two, of which the better counts. A quota lets a proces
 its share of a tenth of a second is spent, so that there the mean of a turn's runs counts and not
 their median.
 
-A turn is taken again where the machine was disturbed, as in peers.py.
+The two take turns in an order of the round's own. A turn is taken again where the machine was
+disturbed, and a round whose turn never was undisturbed does not count, as in peers.py; a situation
+without any round that counts has no figures.
 
 Columns: milliseconds of both, and the second by the first with its 95 % interval; below, what plait
-says of the plan that it uses. --json keeps them.
+says of the plan that it uses, and how many rounds count. --json keeps them, with every round.
 
 Exit codes: 0 all were measured, 1 a situation was not (its row says why), 2 usage.
 """
@@ -45,9 +47,11 @@ import onnx
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "models"))
 
-import limits  # noqa: E402 (the folders of models are found through the line above)
+import interleaved  # noqa: E402 (the folder of models is found through the line above)
+import limits  # noqa: E402
 import machine_watch  # noqa: E402
 import participants  # noqa: E402
+import records  # noqa: E402
 import report  # noqa: E402
 import sample_inputs  # noqa: E402
 
@@ -149,28 +153,43 @@ def plait_in(here, arguments):
     return Child("plait", here.plait_threads, here.before.get("plait", []), here.has_quota)
 
 
+@dataclasses.dataclass
+class Race:
+    """What plait said of its plan, and what a run took in the turns of each round, in microseconds:
+    plait's, and each peer's by its threads."""
+
+    told: str | None = None
+    turns: list = dataclasses.field(default_factory=list)
+    rounds: list = dataclasses.field(default_factory=list)
+
+    def counted(self, name):
+        """One participant's turns of the rounds that count."""
+        return interleaved.counted([turn[name] for turn in self.turns], self.rounds)
+
+
 def race(here, optimized, inputs, arguments):
-    """Returns what plait said, and what a run took in each turn: plait's and each peer's."""
-    turns = {"plait": [], **{threads: [] for threads in here.peer_threads}}
-    runs = {}
+    """Runs the rounds of one situation."""
+    done, runs = Race(), {}
     watch = machine_watch.MachineWatch()
-    for _ in range(LOADS):
+    for load in range(LOADS):
         with contextlib.ExitStack() as stack:
             watch.start(arguments, stack)
             entrants = {"plait": stack.enter_context(plait_in(here, arguments))}
-            told = entrants["plait"].load(optimized, inputs)
+            done.told = entrants["plait"].load(optimized, inputs)
             for threads in here.peer_threads:
                 peer = stack.enter_context(Child(
                     "onnxruntime", threads, here.before.get(threads, []), here.has_quota))
                 peer.load(arguments.model.resolve(), inputs)
                 entrants[threads] = peer
+            for name, entrant in entrants.items():
+                runs[name] = runs.get(name) or runs_of(entrant, arguments)
+            turns = {name: functools.partial(entrant.typical_us, runs[name])
+                     for name, entrant in entrants.items()}
             for _ in range(-(-arguments.rounds // LOADS)):
-                for name, entrant in entrants.items():
-                    wanted = runs.get(name) or runs_of(entrant, arguments)
-                    runs[name] = wanted
-                    turn = functools.partial(entrant.typical_us, wanted)
-                    turns[name].append(watch.take(turn, PAUSE_S)[0])
-    return told, turns
+                taken, entry = interleaved.take_round(turns, watch, PAUSE_S, len(done.rounds), load)
+                done.turns.append(taken)
+                done.rounds.append(entry)
+    return done
 
 
 def runs_of(entrant, arguments):
@@ -198,18 +217,37 @@ def save_inputs(feeds, folder):
 
 
 def measure(name, inputs, arguments, folder):
-    """The figures of one situation."""
+    """The figures of one situation; "failure" says why there are none."""
     with situation(name, arguments.threads) as here:
         optimized = arguments.optimized.resolve()
         if here.is_newer:
             optimized = with_newer_plan(optimized, folder)
-        told, turns = race(here, optimized, inputs, arguments)
-    threads = min(here.peer_threads, key=lambda count: statistics.median(turns[count]))
-    ratios = [peer / own for peer, own in zip(turns[threads], turns["plait"])]
-    return {"situation": name, "plan": told,
-            "latency_us_median": statistics.median(turns["plait"]),
-            "peer_us_median": statistics.median(turns[threads]), "peer_threads": threads,
-            "ratio": report.ratio_figures(ratios)}
+        done = race(here, optimized, inputs, arguments)
+    return figures_of(name, here.peer_threads, done)
+
+
+def figures_of(name, peer_threads, done):
+    """What follows from the rounds that count, and all of them."""
+    kept = {"rounds": [dataclasses.asdict(entry) for entry in done.rounds],
+            "turns_us": [{str(who): us for who, us in turn.items()} for turn in done.turns]}
+    entry = {"situation": name, "plan": done.told, "rounds_told": interleaved.told(done.rounds)}
+    own = done.counted("plait")
+    if not own:
+        return entry | {"failure": f"nothing follows: {entry['rounds_told']}"} | kept
+    peers = {threads: done.counted(threads) for threads in peer_threads}
+    threads = min(peers, key=lambda count: statistics.median(peers[count]))
+    return entry | {
+        "latency_us_median": statistics.median(own),
+        "peer_us_median": statistics.median(peers[threads]), "peer_threads": threads,
+        "ratio": report.ratio_figures([peer / us for peer, us in zip(peers[threads], own)])} | kept
+
+
+def line_of(entry):
+    if "failure" in entry:
+        return f"{entry['situation']:<12} {entry['failure']}"
+    peer = f"{entry['peer_us_median'] / 1000:.3f} ({entry['peer_threads']})"
+    return (f"{entry['situation']:<12} {entry['latency_us_median'] / 1000:>9.3f} {peer:>16}  "
+            f"{report.interval(entry['ratio'])}\n  {entry['plan']}\n  {entry['rounds_told']}")
 
 
 def parse():
@@ -248,15 +286,16 @@ def main():
                 entry = measure(name, inputs, arguments, folder)
             except (participants.ParticipantFailure, limits.LimitFailure) as failure:
                 entry = {"situation": name, "failure": str(failure)}
-                print(f"{name:<12} {failure}", flush=True)
-            else:
-                peer = f"{entry['peer_us_median'] / 1000:.3f} ({entry['peer_threads']})"
-                print(f"{name:<12} {entry['latency_us_median'] / 1000:>9.3f} {peer:>16}  "
-                      f"{report.interval(entry['ratio'])}\n  {entry['plan']}", flush=True)
+            print(line_of(entry), flush=True)
             entries.append(entry)
     if arguments.json:
+        head = records.head(arguments.plait, ("plait", "onnxruntime"),
+                            {"model": arguments.model, "optimized": arguments.optimized})
+        options = {option: getattr(arguments, option)
+                   for option in ("threads", "rounds", "round_ms")}
         arguments.json.write_text(json.dumps(
-            {"model": arguments.model.name, "situations": entries}, indent=1) + "\n")
+            head | {"options": options, "model": arguments.model.name, "situations": entries},
+            indent=1) + "\n")
     return 1 if any("failure" in entry for entry in entries) else 0
 
 

@@ -109,7 +109,7 @@ def main():
     print(report.HEADER, flush=True)
     entries = []
     for path in arguments.models:
-        digests = report.digests_of(path, comparison.rows_for(path, arguments), comparison.digest)
+        digests = report.digests_of(path, comparison.rows_for(path, arguments))
         entry = document.find(digests)
         if entry:
             print(f"{entry['name']}: measured already, see {arguments.json}", flush=True)

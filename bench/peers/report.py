@@ -6,7 +6,9 @@ import math
 import pathlib
 import statistics
 
+import interleaved
 import machine
+import records
 import rounds
 
 HEADER = (f"{'model (nodes)':<24} {'runtime':<18} {'median ms':>10} {'p10':>9} {'p95':>9} "
@@ -48,10 +50,7 @@ def _conclusions(result):
     noise = ratio_figures(result.noise_floor())
     if noise:
         yield f"plait / plait, the noise floor: {interval(noise)}"
-    dropped = len(result.rounds) - result.counted
-    again = sum(len(entry.taken_again) for entry in result.rounds)
-    yield (f"rounds: {len(result.rounds)}, of which {dropped} do not count; "
-           f"turns taken again: {again}")
+    yield interleaved.told(result.rounds)
     if not result.counted:
         yield "no round was quiet: all are shown, and nothing follows from them"
 
@@ -122,11 +121,7 @@ class Document:
         self.head = {
             "schema_version": 3, "machine": machine.describe(), "programs": programs,
             "options": {name: getattr(arguments, name) for name in self.OPTIONS},
-            "rules": {"steal_max": rounds.STEAL_MAX,
-                      "multiply_add_min": rounds.MULTIPLY_ADD_MIN,
-                      "read_min": rounds.READ_MIN, "turn_tries": rounds.TURN_TRIES,
-                      "half_width_wanted": rounds.HALF_WIDTH_WANTED,
-                      "returned_half_width_wanted": rounds.RETURNED_HALF_WIDTH_WANTED},
+            "rules": rounds.limits(),
         }
         earlier = self._earlier()
         self.models = earlier["models"] if earlier else []
@@ -189,10 +184,10 @@ class Document:
         }
 
 
-def digests_of(path, rows, digest):
+def digests_of(path, rows):
     """What was measured: the model's bytes, and each participant's where they are others."""
-    known = {path: digest(path)}
+    known = {path: records.digest(path)}
     for row in rows:
         if row.model not in known:
-            known[row.model] = digest(row.model)
+            known[row.model] = records.digest(row.model)
     return {"model": known[path]} | {row.runtime: known[row.model] for row in rows}

@@ -23,6 +23,13 @@ HALF_WIDTH_WANTED = 0.03
 RETURNED_HALF_WIDTH_WANTED = 0.02
 
 
+def limits():
+    """These, as a record has them."""
+    return {"steal_max": STEAL_MAX, "multiply_add_min": MULTIPLY_ADD_MIN, "read_min": READ_MIN,
+            "turn_tries": TURN_TRIES, "half_width_wanted": HALF_WIDTH_WANTED,
+            "returned_half_width_wanted": RETURNED_HALF_WIDTH_WANTED}
+
+
 @dataclasses.dataclass(frozen=True)
 class Reading:
     """What the yardsticks of the machine say at one moment; None: not known."""

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "bench" / "models"))
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 
 import comparison  # noqa: E402 (found through the lines above)
+import interleaved  # noqa: E402
 import light  # noqa: E402
 import machine_watch  # noqa: E402
 import participants  # noqa: E402
@@ -266,7 +267,7 @@ def race_of(medians_us, rounds_max=9):
     """A race whose rows have these medians in turns of three rounds, of which all count."""
     rows = [comparison.Row(name, None, turns=[participants.Turn(us, us, us, 3) for us in turns])
             for name, turns in medians_us.items()]
-    entries = [comparison.Round(0, 0.0, (), None)] * 3
+    entries = [interleaved.Round(0, 0.0, (), None)] * 3
     return comparison.Race(comparison.ModelResult("a", "0", 1, rows, entries), None,
                            types.SimpleNamespace(rounds=3, rounds_max=rounds_max))
 
@@ -315,13 +316,19 @@ class Yardstick:
         return {"multiply_add_gflops": 400, "read_gbps": 20, "are_threads_far": self.are_far.pop(0)}
 
 
-def take_turn(monkeypatch, tries, *are_far, wait_seconds=0):
-    """What is taken of turns that return 1, 2 .., and how many were disturbed."""
+def watch_that_reads(monkeypatch, *are_far, wait_seconds=0):
+    """A MachineWatch, usually undisturbed, whose next readings are these."""
     monkeypatch.setattr(rounds, "QUIET_WAIT_SECONDS", wait_seconds)
     monkeypatch.setattr(machine_watch, "BETWEEN_SECONDS", 0)
     watch = machine_watch.MachineWatch()
     watch.readings = [rounds.Reading(400, 20, False)] * 12
     watch.yardstick = Yardstick(*are_far)
+    return watch
+
+
+def take_turn(monkeypatch, tries, *are_far, wait_seconds=0):
+    """What is taken of turns that return 1, 2 .., and how many were disturbed."""
+    watch = watch_that_reads(monkeypatch, *are_far, wait_seconds=wait_seconds)
     turns = itertools.count(1)
     taken, disturbances = watch.take(lambda: next(turns), 0, tries)
     assert not watch.yardstick.are_far, "read before and behind each turn"

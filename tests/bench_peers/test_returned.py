@@ -2,6 +2,7 @@
 becomes of a file elsewhere."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ from test_peers import PLAIT, ROOT, call, light, optimize
 
 import moved  # found through test_peers
 import recommended
+import records
 
 TURNS = {"onnxruntime": 30.0, "onnxruntime+plait": 30.0, "openvino+plait": 20.0,
          "plait": 10.0, "plait-session": 11.0}
@@ -79,7 +81,13 @@ def test_a_session_that_is_missing_is_told_for_each_situation(tmp_path):
     command = (sys.executable, ROOT / "bench/peers/moved.py", model, model, "--situations",
                "one core,newer", "--rounds", 1, "--round-ms", 1)
     assert call(*command).returncode == 2
-    done = call(*command[:-5], "one core", *command[-4:])
+    kept = tmp_path / "moved.json"
+    done = call(*command[:-5], "one core", *command[-4:], "--json", kept)
+    record = json.loads(kept.read_text())
+    assert record["machine"]["cpuid"]["flags"] and re.fullmatch(r"\d{4}-\d\d-\d\d", record["date"])
+    told = json.loads(call(PLAIT, "version", "--json").stdout)
+    assert record["versions"]["plait program"] == told["version"]
+    assert record["digests"] == dict.fromkeys(("model", "optimized"), records.digest(model))
     if call(sys.executable, "-c", "import plait").returncode == 0:
         assert done.returncode == 0 and "kernels are chosen" in done.stdout
     else:
