@@ -44,8 +44,9 @@ def session_inputs(session, seed, dynamic_size=1):
     return feeds
 
 
-def model_inputs(model, seed, dynamic_size=1):
-    """Returns name to array for a ModelProto; initializers that are also inputs are left out."""
+def model_inputs(model, seed, dynamic_size=1, sizes=None):
+    """Returns name to array for a ModelProto; initializers that are also inputs are left out.
+    Symbolic dimensions get what `sizes` has for their names, or `dynamic_size`."""
     # Imported here: the other callers of this module run where onnx may be absent.
     from onnx import helper
     parameters = {tensor.name for tensor in model.graph.initializer}
@@ -56,7 +57,8 @@ def model_inputs(model, seed, dynamic_size=1):
         tensor = info.type.tensor_type
         if not tensor.elem_type:
             raise ValueError(f"input {info.name}: is not a tensor")
-        shape = [dimension.dim_value if dimension.HasField("dim_value") else dynamic_size
+        shape = [dimension.dim_value if dimension.HasField("dim_value")
+                 else (sizes or {}).get(dimension.dim_param, dynamic_size)
                  for dimension in tensor.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         feeds[info.name] = input_array(info.name, shape, dtype, seed)

@@ -168,17 +168,22 @@ def check_plan(model, arguments):
     """Raises ParticipantFailure where the plans of a file are not of the precision compared."""
     if not arguments.plait.is_file():
         return
+    found = {plan["precision"] for plan in plans_of(model, arguments)} - {None}
+    others = sorted(found - PLAN_PRECISIONS[arguments.precision])
+    if others:
+        raise ParticipantFailure(f"its plan has precision {others[0]}, compared is "
+                                 f"{arguments.precision}")
+
+
+def plans_of(model, arguments):
+    """What `plait plans` says of the plans in a file."""
     done = subprocess.run(
         [str(word) for word in (arguments.plait, "plans", model, "--threads", arguments.threads,
                                 "--json")],
         capture_output=True, text=True, timeout=arguments.timeout_s, check=False)
     if done.returncode != 0:
         raise ParticipantFailure(f"plait plans: exit code {done.returncode}")
-    found = {plan["precision"] for plan in json.loads(done.stdout)["plans"]} - {None}
-    others = sorted(found - PLAN_PRECISIONS[arguments.precision])
-    if others:
-        raise ParticipantFailure(f"its plan has precision {others[0]}, compared is "
-                                 f"{arguments.precision}")
+    return json.loads(done.stdout)["plans"]
 
 
 def plait_program(arguments):

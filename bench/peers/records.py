@@ -29,6 +29,11 @@ def digest(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def finite(error):
+    """JSON has no infinity; a string keeps the file readable by every parser."""
+    return str(error) if error == float("inf") else error
+
+
 def library_version(name):
     """None where it is not installed beside this Python."""
     try:

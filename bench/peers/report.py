@@ -173,12 +173,10 @@ class Document:
         entry = {"runtime": row.runtime, "version": row.version}
         if row.failure:
             return entry | {"failure": row.failure}
-        error = row.max_rel_error
         figures = row_figures(result, row, self.peaks, self.head["options"]["threads"])
         return entry | figures | {
             "flops": row.flops,
-            # JSON has no infinity; a string keeps the file readable by every parser.
-            "max_rel_error": str(error) if error == float("inf") else error,
+            "max_rel_error": records.finite(row.max_rel_error),
             "load_ms_all": row.load_ms,
             "rounds": [dataclasses.asdict(turn) for turn in row.turns],
         }

@@ -2,10 +2,13 @@
 
     {"command": "load", "model": PATH, "folder": DIR}   {"version": "1.2", "load_ms": 12.5}
     {"command": "time", "runs": N}                      {"samples_us": [...]}
+    {"command": "first", "folder": DIR}                 {"samples_us": [N]}
     {"command": "outputs", "folder": DIR}               {"ok": true}
     {"command": "quit"}                                 (the process ends)
 
-What plait loads is also answered "plan", a sentence: which plan the session runs, and why.
+What plait loads is also answered "plan", a sentence: which plan the session runs, and why. "first"
+is for NAME-shapes, whose inputs come in many shapes: it times one run on these. Those are loaded
+without a folder, and so without a run.
 The folders hold a file NAME.npy for each input or output, in whose name '_' stands for '/' and ':'.
 A command that fails is answered {"error": "..."} and the process goes on. Started by peers.py; a
 process that waits for a command uses no processor time.
@@ -41,13 +44,16 @@ class OnnxRuntime:
         self.version = onnxruntime.__version__
         self.threads = threads
 
-    def load(self, path, folder):
+    def open(self, path):
         options = self.api.SessionOptions()
         options.intra_op_num_threads = self.threads
         options.inter_op_num_threads = 1
         options.graph_optimization_level = self.api.GraphOptimizationLevel.ORT_ENABLE_ALL
         options.log_severity_level = 3
-        self.session = self.api.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        return self.api.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    def load(self, path, folder):
+        self.session = self.open(path)
         self.binding = self.session.io_binding()
         for value in self.session.get_inputs():
             self.binding.bind_cpu_input(value.name, np.load(npy_path(folder, value.name)))
@@ -109,8 +115,11 @@ class PlaitSession:
         self.version = plait.__version__
         self.threads = threads
 
+    def open(self, path):
+        return self.api.InferenceSession(path, threads=self.threads)
+
     def load(self, path, folder):
-        self.session = self.api.InferenceSession(path, threads=self.threads)
+        self.session = self.open(path)
         self.told = {"plan": self.session.plan}
         self.binding = self.session.io_binding()
         for value in self.session.get_inputs():
@@ -128,7 +137,38 @@ class PlaitSession:
         return dict(zip(self.names, self.binding.copy_outputs_to_cpu()))
 
 
-RUNTIMES = {"onnxruntime": OnnxRuntime, "openvino": OpenVino, "plait": PlaitSession}
+class AnyShape:
+    """The session of one of those above, whose inputs come in many shapes: nothing is bound, since
+    only a run tells the shapes of outputs."""
+
+    told = {}
+
+    def __init__(self, runtime):
+        self.runtime = runtime
+        self.version = runtime.version
+
+    def load(self, path, folder):
+        del folder
+        self.session = self.runtime.open(path)
+        self.names = [value.name for value in self.session.get_outputs()]
+
+    def feed(self, folder):
+        """The inputs of the runs that follow."""
+        self.feeds = {value.name: np.load(npy_path(folder, value.name))
+                      for value in self.session.get_inputs()}
+
+    def run(self):
+        self.arrays = self.session.run(None, self.feeds)
+
+    def outputs(self):
+        return dict(zip(self.names, self.arrays))
+
+
+RUNTIMES = {
+    "onnxruntime": OnnxRuntime, "openvino": OpenVino, "plait": PlaitSession,
+    "onnxruntime-shapes": lambda *options: AnyShape(OnnxRuntime(*options)),
+    "plait-shapes": lambda *options: AnyShape(PlaitSession(*options)),
+}
 
 
 def answer(runtime, request):
@@ -137,11 +177,15 @@ def answer(runtime, request):
     if command == "load":
         began = time.perf_counter()
         runtime.load(request["model"], request["folder"])
-        runtime.run()
+        if request["folder"]:
+            runtime.run()
         return {"version": runtime.version,
                 "load_ms": (time.perf_counter() - began) * 1000, **runtime.told}
     if command == "time":
         return {"samples_us": time_runs(runtime, request["runs"])}
+    if command == "first":
+        runtime.feed(request["folder"])
+        return {"samples_us": [time_run(runtime)]}
     if command == "outputs":
         runtime.run()
         for name, array in runtime.outputs().items():
@@ -154,12 +198,14 @@ def time_runs(runtime, runs):
     """Times each run by itself, after two that wake the threads up and are not counted."""
     for _ in range(2):
         runtime.run()
-    samples = []
-    for _ in range(runs):
-        began = time.perf_counter_ns()
-        runtime.run()
-        samples.append((time.perf_counter_ns() - began) / 1000)
-    return samples
+    return [time_run(runtime) for _ in range(runs)]
+
+
+def time_run(runtime):
+    """Microseconds of a run."""
+    began = time.perf_counter_ns()
+    runtime.run()
+    return (time.perf_counter_ns() - began) / 1000
 
 
 def main():
