@@ -8,6 +8,7 @@ order of the round's own:
   c             without: the system places the threads, as beside a program's others
   session       plait.InferenceSession of the wheel installed beside the peers, bound buffers
   onnxruntime   as bench/peers has it, to see what loading takes there
+  openvino      the same, where it is installed
 
     cmake --install build --prefix build/installed --component runtime
     cmake --install build --prefix build/installed --component dev
@@ -19,8 +20,9 @@ A turn is taken again where the machine was disturbed, and a round whose turn ne
 does not count, as in peers.py.
 
 Columns: milliseconds, the median over the turns; that time over `plait bench`'s with its 95 %
-interval; milliseconds of loading with the first run, where the caller tells. --json keeps them,
-with every round.
+interval; milliseconds of loading with the first run, where the caller tells; MiB that the caller's
+package takes where it is installed, with the libraries that it brings and, of plait, its programs,
+but without other packages that it needs. --json keeps them, with every round.
 
 Exit codes: 0 all were timed, 1 a caller failed or no round counts, 2 usage.
 """
@@ -83,7 +85,9 @@ def python(library):
 
 
 CALLERS = {"bench": bench, "c pinned": c_program("-p"), "c": c_program(),
-           "session": python("plait"), "onnxruntime": python("onnxruntime")}
+           "session": python("plait"), "onnxruntime": python("onnxruntime"),
+           "openvino": python("openvino")}
+PACKAGES = {"session": "plait", "onnxruntime": "onnxruntime", "openvino": "openvino"}
 
 
 def measure(arguments, model, inputs):
@@ -92,7 +96,8 @@ def measure(arguments, model, inputs):
     first, _ = bench(arguments, model, inputs, moved.RUNS_MIN)
     runs = max(moved.RUNS_MIN, min(moved.RUNS_MAX, int(arguments.turn_ms * 1000 / first)))
     turns = {name: functools.partial(turn, arguments, model, inputs, runs)
-             for name, turn in CALLERS.items()}
+             for name, turn in CALLERS.items()
+             if name != "openvino" or records.library_version(name)}
     taken, entries = [], []
     watch = machine_watch.MachineWatch()
     with contextlib.ExitStack() as stack:
@@ -113,7 +118,8 @@ def figures_of(model, taken, entries):
         "ratio": report.ratio_figures([turn[name][0] / turn["bench"][0] for turn in kept]),
         "load_ms": None if kept[0][name][1] is None
         else statistics.median(turn[name][1] for turn in kept),
-    } for name in CALLERS} if kept else {}
+        "installed_bytes": records.installed_bytes(PACKAGES.get(name)),
+    } for name in CALLERS if name in kept[0]} if kept else {}
     return {"name": model.stem, "digest": records.digest(model), "callers": callers,
             "turns": taken,
             "rounds_told": interleaved.told(entries),
@@ -121,11 +127,13 @@ def figures_of(model, taken, entries):
 
 
 def table_of(figures):
-    yield f"{figures['name']:<24} {'ms':>9}  {'by plait bench':<24} load ms"
+    yield f"{figures['name']:<24} {'ms':>9}  {'by plait bench':<24} {'load ms':>8} {'MiB':>6}"
     for name, caller in figures["callers"].items():
         load = "-" if caller["load_ms"] is None else f"{caller['load_ms']:.0f}"
+        size = caller["installed_bytes"]
+        installed = "-" if size is None else f"{size / 2**20:.1f}"
         yield (f"  {name:<22} {caller['latency_us_median'] / 1000:>9.3f}  "
-               f"{report.interval(caller['ratio']):<24} {load}")
+               f"{report.interval(caller['ratio']):<24} {load:>8} {installed:>6}")
     yield f"  {'' if figures['callers'] else 'nothing follows: '}{figures['rounds_told']}"
 
 
@@ -163,7 +171,7 @@ def main():
         entries.append(figures_of(model, taken, rounds))
         print("\n".join(table_of(entries[-1])), flush=True)
     if arguments.json:
-        head = records.head(arguments.plait, ("plait", "onnxruntime"),
+        head = records.head(arguments.plait, PACKAGES.values(),
                             {"latency": arguments.latency})
         options = {option: getattr(arguments, option) for option in ("threads", "turns", "turn_ms")}
         arguments.json.write_text(json.dumps(

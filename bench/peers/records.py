@@ -42,6 +42,18 @@ def library_version(name):
         return None
 
 
+def installed_bytes(name):
+    """What the files of a package take, compiled sources left out; None where it is not installed
+    beside this Python."""
+    try:
+        files = importlib.metadata.files(name) if name else None
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    # Compiled sources come with use, and the package's list need not have them.
+    paths = [file.locate() for file in files or () if file.suffix != ".pyc"]
+    return sum(path.stat().st_size for path in paths if path.is_file()) or None
+
+
 def program_version(plait):
     """What `plait version` says; None where it says nothing."""
     try:

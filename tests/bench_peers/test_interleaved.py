@@ -58,13 +58,18 @@ def test_a_situation_without_a_quiet_round_has_no_figures():
 
 def test_callers_are_compared_in_rounds_that_count(tmp_path):
     (tmp_path / "a.onnx").write_text("a model")
-    turn = {name: (100.0, 20.0 if name == "session" else None) for name in callers.CALLERS}
+    # In the order in which they had their turns.
+    turn = {name: (100.0, 20.0 if name == "session" else None)
+            for name in reversed(callers.CALLERS)}
     slower = {name: (1000.0, 900.0) for name in callers.CALLERS}
     figures = callers.figures_of(tmp_path / "a.onnx", [turn, slower], [QUIET, DISTURBED])
     session = figures["callers"]["session"]
     assert session["latency_us_median"] == 100 and session["load_ms"] == 20
     assert session["ratio"]["median"] == pytest.approx(1)
     assert figures["callers"]["c"]["load_ms"] is None
+    assert figures["callers"]["c"]["installed_bytes"] is None
+    assert figures["callers"]["onnxruntime"]["installed_bytes"] > 2 ** 23
+    assert list(figures["callers"]) == list(callers.CALLERS)
     *rows, last = callers.table_of(figures)
     assert len(rows) == 1 + len(callers.CALLERS) and "of which 1 do not count" in last
     nothing = callers.figures_of(tmp_path / "a.onnx", [slower], [DISTURBED])
