@@ -8,13 +8,16 @@ for each, in their order. The last row has the geometric means.
 A gain in another runtime is faster or slower where its interval lies beside 1, equal where the
 interval holds 1 and is within 2 % of the ratio, and wide where it holds 1 and says no more.
 
+Below it is every model that plait.InferenceSession runs slower than the faster of the others runs
+the original, with its reason, which reasons.json has.
+
 With --jobs JOBS.json, what job_records.py kept of the jobs that returned the files, what their
 bodies are follows. Where a body is the original's bytes the other runtimes, which ignore the plan
 beside it, do the same work for both files, and a ratio tells what noise is worth.
 
 Exit codes: 0; 1 where a file that was measured is that of no job, and with --judge where a file
-misses: in one of the other runtimes it has no ratio of 1 or more and is not equal, or its job found
-opaque nodes. Misses are listed on stderr.
+misses: in one of the other runtimes it has no ratio of 1 or more and is not equal, it is slower in
+plait for no known reason, or its job found opaque nodes. Misses are listed on stderr.
 """
 
 import argparse
@@ -31,6 +34,7 @@ import rounds
 RETURNED = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 TITLES = RETURNED | {"plait-session": "plait"}
 SWITCH_VERDICTS = ("faster", "undecided", "slower")
+REASONS = json.loads((pathlib.Path(__file__).resolve().parent / "reasons.json").read_text())
 
 
 def gains_of(entry):
@@ -90,6 +94,20 @@ def mean_of(runtime, ratios):
     return f"{mean:.3f} ({counts})"
 
 
+def is_below(entry):
+    """Whether a program that changes its runtime loses by it."""
+    return entry["session_ratio"] is not None and entry["session_ratio"]["median"] < 1
+
+
+def lines_of_reasons(entries):
+    """Every model that is below 1 in plait."""
+    below = [(name, entry) for name, entry in named(entries) if is_below(entry)]
+    yield f"Below 1 in plait: {len(below) or 'none'} of {len(entries)}."
+    for name, entry in below:
+        yield (f"- {name}, {cell('plait-session', entry['session_ratio'])}: "
+               f"{REASONS.get(entry['name'], 'no reason is known')}")
+
+
 def returned_cells(entry):
     """The gain in each other runtime, with its name."""
     return ", ".join(f"{title} {cell(runtime, entry['returned_ratios'].get(runtime))}"
@@ -115,8 +133,9 @@ def lines_of_bodies(entries, jobs):
 
 
 def misses_of(entries, jobs):
-    """A line for each file and runtime in which the file is not as fast as the original, and for
-    each with opaque nodes; a job is None where it is not known."""
+    """A line for each file and runtime in which the file is not as fast as the original, for each
+    that is slower in plait for no known reason, and for each with opaque nodes; a job is None where
+    it is not known."""
     for (name, entry), job in zip(named(entries), jobs):
         note = " (the original's bytes)" if job and job["optimized"]["body"] == "original" else ""
         for runtime, title in RETURNED.items():
@@ -125,6 +144,8 @@ def misses_of(entries, jobs):
                 yield f"{name} in {title}: no figure"
             elif not rounds.is_as_fast(**ratio):
                 yield f"{name} in {title}: {cell(runtime, ratio)}{note}"
+        if is_below(entry) and entry["name"] not in REASONS:
+            yield f"{name} in plait: {cell('plait-session', entry['session_ratio'])}, no reason"
         if job and job["model"]["opaque_nodes"]:
             yield f"{name}: {len(job['model']['opaque_nodes'])} opaque nodes"
 
@@ -147,7 +168,7 @@ def main():
     except job_records.RecordFailure as failure:
         print(f"gains.py: {failure}", file=sys.stderr)
         return 1
-    print("\n".join(lines_of(entries)))
+    print("\n".join([*lines_of(entries), "", *lines_of_reasons(entries)]))
     if arguments.jobs:
         print("\n" + "\n".join(lines_of_bodies(entries, jobs)))
     misses = list(misses_of(entries, jobs)) if arguments.judge else []

@@ -1,4 +1,4 @@
-"""The table of docs/gains.md is what its command prints."""
+"""The table of docs/gains.md, and what follows it, is what its command prints."""
 
 import json
 import re
@@ -19,10 +19,15 @@ def gains(*peers):
     return done.stdout.splitlines()
 
 
-def test_the_table_is_what_its_command_prints():
+def test_the_document_is_what_its_command_prints():
     files = shlex.split(COMMAND.replace("\\\n", " "))[1:]
-    table = [line for line in TEXT.splitlines() if line.startswith("|")]
-    assert gains(*(ROOT / file for file in files)) == table
+    printed = gains(*(ROOT / file for file in files))
+    assert printed == TEXT[TEXT.index("| model |"):].splitlines()
+
+
+def test_every_model_below_1_has_a_reason_and_every_reason_a_model():
+    below = re.findall(r"^- ([\w.]+)[^:]*: (.*)$", TEXT, re.MULTILINE)
+    assert below and dict(below) == json.loads((ROOT / "bench/peers/reasons.json").read_text())
 
 
 def figures(median):
@@ -43,7 +48,9 @@ def test_a_runtime_without_a_figure_has_none(tmp_path):
     path = tmp_path / "peers.json"
     path.write_text(json.dumps({"models": [entry("a", figures(3.0)), entry("a", None),
                                            entry("b", figures(0.75))]}))
-    *_, first, again, other, mean = gains(path)
+    *_, first, again, other, mean, _, count, reason = gains(path)
+    assert count == "Below 1 in plait: 1 of 3."
+    assert reason == "- b, 0.750 [0.740, 0.760], slower: no reason is known"
     assert first == ("| a | 2.00 | 2.000 [1.990, 2.010], faster | 3.00 | - "
                      "| 1.00 | 3.000 [2.990, 3.010], faster |")
     assert again.startswith("| a, again |") and again.endswith("| 1.00 | - |")
@@ -87,6 +94,7 @@ def test_bodies_are_counted_and_what_is_no_rewrite_is_noise(tmp_path):
     peers.write_text(json.dumps({"models": entries}))
     record.write_text(json.dumps({"schema_version": 1, "jobs": jobs}))
     done = call(sys.executable, GAINS, peers, "--jobs", record, "--judge")
+    assert "Below 1 in plait: none of 3." in done.stdout
     counted, rewritten, searched, originals = done.stdout.splitlines()[-4:]
     assert counted == "Of 3 bodies 2 were rewritten; opaque nodes: 2."
     assert rewritten.startswith("- b, portable: ONNX Runtime 1.100 [1.090, 1.110], faster, OpenV")
@@ -96,3 +104,13 @@ def test_bodies_are_counted_and_what_is_no_rewrite_is_noise(tmp_path):
         "gains.py: a in ONNX Runtime: 0.990 [0.900, 1.010], wide (the original's bytes)",
         "gains.py: a in OpenVINO: 0.990 [0.900, 1.010], wide (the original's bytes)",
         "gains.py: c: 2 opaque nodes"]
+
+
+@pytest.mark.parametrize("name, does_pass", [("unheard_of", False), ("resnet50_int8", True)])
+def test_a_model_that_is_slower_in_plait_for_no_known_reason_is_a_miss(tmp_path, name, does_pass):
+    slow = entry(name, figures(0.9)) | {
+        "returned_ratios": {"onnxruntime": figures(2.0), "openvino": figures(2.0)}}
+    (tmp_path / "peers.json").write_text(json.dumps({"models": [slow]}))
+    done = call(sys.executable, GAINS, tmp_path / "peers.json", "--judge")
+    assert done.returncode == (0 if does_pass else 1)
+    assert ("unheard_of in plait: 0.900" in done.stderr) != does_pass
