@@ -12,7 +12,8 @@ for each other runtime its time of the original over that of the returned file.
 
 Exit codes: 0 within --slower-max (2 %) of the fastest in --share-min (95 %) of the models or more,
 1 in fewer, or a file that was measured is that of no job, 2 usage. A job that recommends nothing,
-or a runtime that did not run the file, is not within it.
+or a runtime that did not run the file, is not within it, nor is one that was measured in no round
+that counts.
 """
 
 import argparse
@@ -49,18 +50,19 @@ def choices_of(entry):
 
 
 def kept_medians(entry, row):
-    """The medians of the turns in rounds that count; of all where none does."""
-    kept = [turn for turn, entry_round in zip(row["rounds"], entry["rounds"])
+    """The medians of the turns in rounds that count."""
+    return [turn["median"] for turn, entry_round in zip(row["rounds"], entry["rounds"])
             if entry_round["dropped"] is None]
-    return [turn["median"] for turn in kept or row["rounds"]]
 
 
 def judge(entry, job):
     """Returns the recommended and the fastest runtime, and the figures of their ratio, or None
-    where the recommended one has none."""
+    where the recommended one has none or no round counts."""
     choices = {runtime: kept_medians(entry, row) for runtime, row in choices_of(entry).items()}
-    fastest = min(choices, key=lambda runtime: statistics.median(choices[runtime]))
     recommended = job["recommended"]["runtime"] if job["recommended"] else "none"
+    if not any(choices.values()):
+        return recommended, "unknown", None
+    fastest = min(choices, key=lambda runtime: statistics.median(choices[runtime]))
     if recommended not in choices:
         return recommended, fastest, None
     ratios = [first / second for first, second in zip(choices[recommended], choices[fastest])]

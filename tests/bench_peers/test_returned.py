@@ -44,6 +44,11 @@ def test_the_session_stands_for_plait_and_dropped_rounds_do_not_count():
     assert recommended.judge(measured("a", alone), job_of("a", "openvino"))[2]["median"] == 2
 
 
+def test_nothing_follows_where_no_round_counts():
+    entry = measured("a", TURNS) | {"rounds": [{"dropped": "steal"}] * 3}
+    assert recommended.judge(entry, job_of("a", "plait")) == ("plait", "unknown", None)
+
+
 def judge(tmp_path, *jobs, options=()):
     """Runs recommended.py on figures of the models a, b and c, and these jobs."""
     (tmp_path / "peers.json").write_text(json.dumps(
