@@ -117,7 +117,7 @@ class Optimizer {
     RewrittenGraph canonical;
     PLAIT_ASSIGN_OR_RETURN(canonical.graph,
                            Canonicalize(graph_, options_.rules, &canonical.counts));
-    context_.progress.OnPhase("search", 0.1);
+    context_.progress.OnPhase("schedule", 0.08);
     PLAIT_RETURN_IF_ERROR(AddFusedPlans(canonical.graph, canonical.counts, "normal_form"));
     const std::vector<RegionSearchOptions> searches =
         SearchesOf(policy_, options_, device_.schedule);
@@ -138,26 +138,26 @@ class Optimizer {
     for (int round = 1;; ++round) {
       ++rounds_;
       PLAIT_RETURN_IF_ERROR(SearchOnce(start, search, solved));
-      context_.progress.OnPhase("schedule", SearchFraction(rounds_ + 0.5));
       if (plans_.size() == first || round == SearchRoundsMax(policy_)) break;
       const RankedPlan& best = BestPlan(plans_, first);
       const Fingerprint from = best.candidate.graph.fingerprint();
       if (from == start.graph.fingerprint() || profiles_.exhausted()) break;
       start = {best.candidate.graph, best.counts, recipes_[from]};
       absl::StrAppendFormat(&result_.trace, "round %d: from %.6g us\n", round + 1, best.rank_us);
-      context_.progress.OnPhase("search", SearchFraction(rounds_ + 1));
     }
     return absl::OkStatus();
   }
 
   absl::Status SearchOnce(const RewrittenGraph& start, const RegionSearchOptions& search,
                           SolvedRegions& solved) {
+    context_.progress.OnPhase("search", SearchFraction(rounds_));
     PLAIT_ASSIGN_OR_RETURN(RegionSearchResult found,
                            SearchRegions(start.graph, search, device_, profiles_, &solved));
     result_.candidates += found.candidates;
     result_.regions += found.regions;
     result_.regions_solved += found.regions_solved;
     result_.trace += found.trace;
+    context_.progress.OnPhase("schedule", SearchFraction(rounds_ + 0.5));
     for (RewrittenGraph& rewritten : found.graphs) {
       PLAIT_RETURN_IF_ERROR(AddRewritten(start, std::move(rewritten)));
     }

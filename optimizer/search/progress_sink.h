@@ -14,7 +14,8 @@ class ProgressSink {
   virtual ~ProgressSink() = default;
 
   // `fraction` of the whole search that is behind the phase's start, rising from 0 to 1. Phases are
-  // "baseline", "canonicalize", "search", "schedule", "verify" and "done".
+  // "baseline", "canonicalize", "search" (graphs are rewritten), "schedule" (they are planned; once
+  // before any is searched for, and behind each search), "verify" and "done".
   virtual void OnPhase(absl::string_view phase, double fraction) = 0;
 
   // A phase goes on; `seconds_left` is how long the rest of the search is predicted to take.

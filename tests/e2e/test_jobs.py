@@ -95,7 +95,8 @@ def test_watching_again_continues_after_the_last_event(client):
         assert rest == events[after:] and first == last
 
 
-PHASES = ["import", "baseline", "canonicalize", "search", "schedule", "verify", "export"]
+PHASES = ["import", "baseline", "canonicalize", "schedule", "search", "schedule", "verify",
+          "export"]
 
 
 def test_a_job_tells_how_far_it_is(client):

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,22 @@ namespace plait {
 
 inline const Rule* const kRules[] = {&kTanhToPair, &kPairToNeg};
 
-// Expects fractions that grow, and notes what is predicted.
+// Expects fractions that grow, and notes the phases and what is predicted, each in its phase.
 class NoProgress : public ProgressSink {
  public:
   void OnPhase(absl::string_view phase, double fraction) override {
     EXPECT_GE(fraction, last_fraction) << std::string(phase);
     last_fraction = fraction;
+    phases.emplace_back(phase);
   }
-  void OnPredicted(double speedup) override { predicted.push_back(speedup); }
+  void OnPredicted(double speedup) override {
+    predicted.push_back(speedup);
+    predicted_in.insert(phases.back());
+  }
   double last_fraction = 0;
+  std::vector<std::string> phases;
   std::vector<double> predicted;
+  std::set<std::string> predicted_in;  // phases
 };
 
 // Everything that one job works with; pricing makes the pair 3 % dearer than Tanh, Neg far cheaper.

@@ -70,6 +70,19 @@ TEST(OptimizeTest, MeasuresAlsoWhatItPredictsToBeSlower) {
   EXPECT_TRUE(result->improved) << result->trace;
 }
 
+// What is predicted was planned: seconds of planning are not those of rewriting.
+TEST(OptimizeTest, TellsWhenItPlansWhatItHasFound) {
+  Job job;
+  ASSERT_TRUE(job.Run(Cells(5)).ok());
+  EXPECT_EQ(job.progress.predicted_in, (std::set<std::string>{"schedule"}));
+  std::vector<std::string> expected = {"baseline", "canonicalize", "schedule"};
+  for (int round = 0; round < 2; ++round) {
+    expected.insert(expected.end(), {"search", "schedule"});
+  }
+  expected.insert(expected.end(), {"verify", "done"});
+  EXPECT_EQ(job.progress.phases, expected);
+}
+
 // Tanh and Floor come to lie in different leaves of two nodes, and Ceil and Floor, which some rule
 // matches, in one: the graph has to be cut anew once Tanh has become Ceil.
 TEST(OptimizeTest, SearchesTheBestGraphAgainUntilItStaysTheBest) {
