@@ -200,17 +200,6 @@ class Optimizer {
     return ranked;
   }
 
-  static RankedPlan Ranked(const Graph& graph, PlannedGraph planned, const RuleCounts& counts,
-                           const char* origin) {
-    RankedPlan ranked;
-    ranked.candidate = {CandidateId(graph, planned.plan), graph, planned.plan,
-                        planned.predicted_us};
-    ranked.planned = std::move(planned);
-    ranked.counts = counts;
-    ranked.origin = origin;
-    return ranked;
-  }
-
   void AddPlan(RankedPlan plan) {
     if (!known_.insert(plan.candidate.id).second) return;
     TellPrediction(plan.candidate.predicted_us);

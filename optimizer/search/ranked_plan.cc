@@ -13,6 +13,16 @@ bool GoesBefore(const RankedPlan& a, const RankedPlan& b) {
 
 }  // namespace
 
+RankedPlan Ranked(const Graph& graph, PlannedGraph planned, const RuleCounts& counts,
+                  const char* origin) {
+  RankedPlan ranked;
+  ranked.candidate = {CandidateId(graph, planned.plan), graph, planned.plan, planned.predicted_us};
+  ranked.planned = std::move(planned);
+  ranked.counts = counts;
+  ranked.origin = origin;
+  return ranked;
+}
+
 void KeepBest(std::vector<RankedPlan>& plans, int candidates_max) {
   std::stable_sort(plans.begin() + 1, plans.end(), GoesBefore);
   const size_t kept = static_cast<size_t>(candidates_max) + 1;

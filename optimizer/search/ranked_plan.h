@@ -18,6 +18,10 @@ struct RankedPlan {
   double rank_us = 0;
 };
 
+// A plan without a place among others yet. `origin` must be a literal, see SearchResult.
+RankedPlan Ranked(const Graph& graph, PlannedGraph planned, const RuleCounts& counts,
+                  const char* origin);
+
 // Puts the plans in their order and keeps the best `candidates_max`. The baseline, which is the
 // first, stays in any case. Plans that are ranked as slower than it count as well: profiles of a
 // slower and of a faster hour may have met, and measuring decides.
