@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "optimizer/schedule/partial_order.h"
+#include "optimizer/schedule/schedule_memo.h"
 
 namespace plait {
 
@@ -46,6 +47,11 @@ ScheduleProblem MakeScheduleProblem(const Cover& cover, const ScheduleDevice& de
                                 ModeOfChoice(step.group.part, device), step.predecessors});
   }
   return problem;
+}
+
+Schedule SchedulePolicy::assign(const ScheduleProblem& problem) const {
+  ScheduleMemo memo;
+  return assign_with(problem, memo);
 }
 
 absl::Span<const SchedulePolicy* const> AllPolicies() { return kPolicies; }

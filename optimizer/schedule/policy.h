@@ -16,6 +16,7 @@
 //   makespan_bound   what no schedule is under
 //   blocks           the fork-joins that plait and ios schedule one by one
 //   stages           what ios solves for each of them
+//   schedule_memo    what the schedules of several graphs have in common
 //   matching, reachability   what nimble and blocks ask of a graph of launches
 //   partial_order    what a finished schedule promises, and which waits it needs for that
 // A schedule knows no memory and no names; optimizer/plan makes a Plan of it.
@@ -76,12 +77,18 @@ struct Placement {
 // within each stream.
 using Schedule = std::vector<Placement>;
 
+class ScheduleMemo;
+
 // A way to order launches and give them streams and widths: a constant, defined in the file named
 // after it and listed in policies.def.
 struct SchedulePolicy {
   absl::string_view name;
-  // Pure and thread-safe; equal problems give equal schedules.
-  Schedule (*assign)(const ScheduleProblem& problem);
+  // Equal problems give equal schedules, whatever the memo knows. Safe from any thread with a memo
+  // of its own.
+  Schedule (*assign_with)(const ScheduleProblem& problem, ScheduleMemo& memo);
+
+  // With a memo that is empty.
+  Schedule assign(const ScheduleProblem& problem) const;
 };
 
 #define PLAIT_POLICY(name, Name) extern const SchedulePolicy k##Name##Policy;

@@ -12,6 +12,7 @@
 #include "base/statistics.h"
 #include "base/status_macros.h"
 #include "optimizer/plan/step_variants.h"
+#include "optimizer/schedule/schedule_memo.h"
 #include "optimizer/search/admit_plans.h"
 #include "optimizer/search/check_shapes.h"
 #include "optimizer/search/fit_precision.h"
@@ -180,8 +181,9 @@ class Optimizer {
 
   absl::StatusOr<std::vector<RankedPlan>> FusedPlans(const Graph& graph, const RuleCounts& counts,
                                                      const char* origin) {
-    PLAIT_ASSIGN_OR_RETURN(std::vector<PlannedGraph> plans,
-                           PlanFused(graph, device_, binding_, *schedule_policy_, profiles_));
+    PLAIT_ASSIGN_OR_RETURN(
+        std::vector<PlannedGraph> plans,
+        PlanFused(graph, device_, binding_, *schedule_policy_, profiles_, &memo_));
     // Of the whole graph: the sum over its regions depends on where it was cut.
     std::optional<double> cost_us;
     if (!policy_.ranks_by_simulation) {
@@ -365,6 +367,7 @@ class Optimizer {
   SearchDevice device_;
   PlanBinding binding_;
   BudgetedProfiles& profiles_;
+  ScheduleMemo memo_;
   SearchPolicy policy_{};
   const SchedulePolicy* schedule_policy_ = nullptr;
   std::vector<RankedPlan> plans_;  // the baseline first

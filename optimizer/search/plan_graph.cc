@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/cover/cover.h"
+#include "optimizer/schedule/schedule_memo.h"
 
 namespace plait {
 namespace {
@@ -44,9 +45,10 @@ absl::StatusOr<KernelTable> ResolveTable(const Graph& graph, const SearchDevice&
 }
 
 PlannedGraph PlanCover(const Graph& graph, const Cover& cover, const SearchDevice& device,
-                       const PlanBinding& binding, const SchedulePolicy& policy) {
+                       const PlanBinding& binding, const SchedulePolicy& policy,
+                       ScheduleMemo& memo) {
   const ScheduleProblem problem = MakeScheduleProblem(cover, device.schedule);
-  const Schedule schedule = policy.assign(problem);
+  const Schedule schedule = policy.assign_with(problem, memo);
   return {MakePlan(graph, cover, schedule, device.catalog, binding), MakespanUs(problem, schedule),
           "", std::string(policy.name)};
 }
@@ -58,7 +60,8 @@ absl::StatusOr<PlannedGraph> PlanBaseline(const Graph& graph, const SearchDevice
   PLAIT_ASSIGN_OR_RETURN(const KernelTable table, ResolveTable(graph, device, false, profiles));
   PLAIT_ASSIGN_OR_RETURN(const Cover cover,
                          FindCover(graph, table, {.states_max = kGraphCoverStates}));
-  PlannedGraph planned = PlanCover(graph, cover, device, binding, kSequentialPolicy);
+  ScheduleMemo memo;
+  PlannedGraph planned = PlanCover(graph, cover, device, binding, kSequentialPolicy, memo);
   planned.origin = "baseline";
   return planned;
 }
@@ -76,7 +79,10 @@ int64_t BaselineStepsMissing(const Graph& graph, const SearchDevice& device) {
 absl::StatusOr<std::vector<PlannedGraph>> PlanFused(const Graph& graph, const SearchDevice& device,
                                                     const PlanBinding& binding,
                                                     const SchedulePolicy& policy,
-                                                    BudgetedProfiles& profiles) {
+                                                    BudgetedProfiles& profiles,
+                                                    ScheduleMemo* memo) {
+  ScheduleMemo own;
+  if (memo == nullptr) memo = &own;
   PLAIT_ASSIGN_OR_RETURN(const KernelTable table, ResolveTable(graph, device, true, profiles));
   std::vector<PlannedGraph> plans;
   for (const CoverWidth width : {CoverWidth::kFastest, CoverWidth::kPart}) {
@@ -91,7 +97,7 @@ absl::StatusOr<std::vector<PlannedGraph>> PlanFused(const Graph& graph, const Se
     for (const SchedulePolicy* candidate : {&kSequentialPolicy, &policy}) {
       // A narrow cover that runs in line is never better than the fastest one.
       if (!fastest && candidate == &kSequentialPolicy) continue;
-      PlannedGraph planned = PlanCover(graph, cover, device, binding, *candidate);
+      PlannedGraph planned = PlanCover(graph, cover, device, binding, *candidate, *memo);
       planned.origin = absl::StrCat(fastest ? "fastest" : "narrow", " cover, ", candidate->name);
       plans.push_back(std::move(planned));
     }

@@ -35,11 +35,13 @@ int64_t BaselineStepsMissing(const Graph& graph, const SearchDevice& device);
 // kernels under `policy`; the shortest first. Kernels that the budget left unmeasured or that
 // are refused are not used, so there is always a plan, at worst one of single nodes. The narrow
 // cover is left out on a device with one stream. All of them are kept, because measuring may see
-// what the simulator does not. Latencies are those of the simulator, in microseconds.
+// what the simulator does not. Latencies are those of the simulator, in microseconds. `memo` is
+// what other graphs' schedules found out, for less time and equal plans; nullptr: nothing is known.
 // Errors: as PlanBaseline.
 absl::StatusOr<std::vector<PlannedGraph>> PlanFused(const Graph& graph, const SearchDevice& device,
                                                     const PlanBinding& binding,
                                                     const SchedulePolicy& policy,
-                                                    BudgetedProfiles& profiles);
+                                                    BudgetedProfiles& profiles,
+                                                    ScheduleMemo* memo = nullptr);
 
 }  // namespace plait

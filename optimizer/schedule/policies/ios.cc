@@ -1,10 +1,9 @@
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "optimizer/schedule/blocks.h"
 #include "optimizer/schedule/policy.h"
-#include "optimizer/schedule/stages.h"
+#include "optimizer/schedule/schedule_memo.h"
 
 // A fork-join of six launches, 0 -> 1 -> 3 -> 5 and 0 -> 2 -> 4 -> 5: the bottlenecks 0 and 5 run
 // by themselves, and what lies between them is one stage of two groups, 1 3 and 2 4. Blocks of
@@ -17,25 +16,10 @@ namespace {
 // a set of launches to be one word.
 constexpr int kStagedLaunchesMax = 48;
 
-// Orders problems by what decides their stages, so that equal blocks are one key.
-using BlockKey = std::vector<double>;
-
-BlockKey KeyOf(const ScheduleProblem& body) {
-  BlockKey key;
-  for (const Launch& launch : body.launches) {
-    for (const LaunchMode& mode : {launch.whole, launch.part}) {
-      key.insert(key.end(), {mode.latency_us, mode.alone ? 1.0 : 0.0, mode.compute_share,
-                             mode.bandwidth_share});
-    }
-    key.insert(key.end(), launch.predecessors.begin(), launch.predecessors.end());
-    key.push_back(-1);
-  }
-  return key;
-}
-
 class IosScheduler {
  public:
-  explicit IosScheduler(const ScheduleProblem& problem) : problem_(problem) {
+  IosScheduler(const ScheduleProblem& problem, ScheduleMemo& memo)
+      : problem_(problem), memo_(memo) {
     limits_.groups_max = std::clamp(problem.device.streams_max, 1, limits_.groups_max);
   }
 
@@ -53,10 +37,8 @@ class IosScheduler {
  private:
   // A block with more endings than can be looked at is scheduled as two halves.
   void EmitBlock(const Block& block) {
-    const ScheduleProblem body = BodyOf(problem_, block);
-    const auto [known, is_new] = stages_.try_emplace(KeyOf(body));
-    if (is_new) known->second = FastestStages(body, limits_);
-    const std::optional<std::vector<Stage>>& stages = known->second;
+    const std::optional<std::vector<Stage>>& stages =
+        memo_.StagesOf(BodyOf(problem_, block), limits_);
     if (stages) {
       for (const Stage& stage : *stages) Emit(stage, block.first);
       return;
@@ -77,8 +59,8 @@ class IosScheduler {
   }
 
   const ScheduleProblem& problem_;
+  ScheduleMemo& memo_;
   StageLimits limits_;
-  std::map<BlockKey, std::optional<std::vector<Stage>>> stages_;
   Schedule schedule_;
 };
 
@@ -88,10 +70,12 @@ class IosScheduler {
 // of the graph here, which comes before any schedule. Instead of IOS's barriers between stages a
 // plan has the waits that its launches need. A launch beside nothing takes the faster width, one
 // beside others the narrow one.
-Schedule AssignIos(const ScheduleProblem& problem) { return IosScheduler(problem).Run(); }
+Schedule AssignIos(const ScheduleProblem& problem, ScheduleMemo& memo) {
+  return IosScheduler(problem, memo).Run();
+}
 
 }  // namespace
 
-const SchedulePolicy kIosPolicy = {.name = "ios", .assign = AssignIos};
+const SchedulePolicy kIosPolicy = {.name = "ios", .assign_with = AssignIos};
 
 }  // namespace plait

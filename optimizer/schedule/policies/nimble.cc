@@ -147,7 +147,7 @@ std::vector<int> FitStreams(const ScheduleProblem& problem, const Reachability& 
 // path cover; each path is a stream, so that launches without a path between them never share one,
 // with the fewest waits. A launch beside nothing takes the faster width, one beside others the
 // narrow one.
-Schedule AssignNimble(const ScheduleProblem& problem) {
+Schedule AssignNimble(const ScheduleProblem& problem, ScheduleMemo& /*memo*/) {
   std::vector<std::vector<int>> predecessors;
   for (const Launch& launch : problem.launches) predecessors.push_back(launch.predecessors);
   const Reachability reachability(predecessors);
@@ -171,6 +171,6 @@ Schedule AssignNimble(const ScheduleProblem& problem) {
 
 }  // namespace
 
-const SchedulePolicy kNimblePolicy = {.name = "nimble", .assign = AssignNimble};
+const SchedulePolicy kNimblePolicy = {.name = "nimble", .assign_with = AssignNimble};
 
 }  // namespace plait

@@ -85,7 +85,7 @@ class AlternatingOrder {
 // Opara (arXiv 2312.10351, section 4): streams in one pass, and an order of issue that puts
 // launches side by side which want different parts of the device. A launch beside nothing takes the
 // faster width, one beside others the narrow one.
-Schedule AssignOpara(const ScheduleProblem& problem) {
+Schedule AssignOpara(const ScheduleProblem& problem, ScheduleMemo& /*memo*/) {
   const std::vector<int> streams = InheritStreams(problem);
   const std::vector<bool> is_by_itself = AreBottlenecks(problem);
   Schedule schedule;
@@ -98,6 +98,6 @@ Schedule AssignOpara(const ScheduleProblem& problem) {
 
 }  // namespace
 
-const SchedulePolicy kOparaPolicy = {.name = "opara", .assign = AssignOpara};
+const SchedulePolicy kOparaPolicy = {.name = "opara", .assign_with = AssignOpara};
 
 }  // namespace plait

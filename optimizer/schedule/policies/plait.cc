@@ -9,6 +9,7 @@
 #include "optimizer/schedule/fluid_search.h"
 #include "optimizer/schedule/list_schedule.h"
 #include "optimizer/schedule/policy.h"
+#include "optimizer/schedule/schedule_memo.h"
 
 // A fork-join on two threads: launches 0 and 5 take 6 us whole, 11 narrow; between them two
 // branches of two launches each take 9 us whole, 10 narrow. In line that is 6 + 4*9 + 6 = 48 us.
@@ -77,11 +78,11 @@ bool NoneRunsAlone(const ScheduleProblem& problem) {
 }
 
 // Decides per fork-join between one wide kernel after the other and narrow ones side by side.
-Schedule ListWithWidths(const ScheduleProblem& problem) {
+Schedule ListWithWidths(const ScheduleProblem& problem, ScheduleMemo& memo) {
   std::vector<WidthChoice> widths = FastestWidths(problem);
   if (problem.device.streams_max > 1) {
     for (const Block& block : FindBlocks(problem, kListedLaunchesMax)) {
-      const std::vector<WidthChoice> inner = ChooseWidths(BodyOf(problem, block));
+      const std::vector<WidthChoice>& inner = memo.WidthsOf(BodyOf(problem, block), ChooseWidths);
       std::copy(inner.begin(), inner.end(), widths.begin() + block.first);
     }
   }
@@ -114,13 +115,13 @@ class Best {
 };
 
 // The shortest of its own schedule and the other policies' under the simulator.
-Schedule AssignPlait(const ScheduleProblem& problem) {
+Schedule AssignPlait(const ScheduleProblem& problem, ScheduleMemo& memo) {
   Best best(problem);
   for (const SchedulePolicy* other : AllPolicies()) {
-    if (other != &kPlaitPolicy) best.Offer(other->assign(problem));
+    if (other != &kPlaitPolicy) best.Offer(other->assign_with(problem, memo));
   }
   if (!NoneRunsAlone(problem)) {
-    best.Offer(ListWithWidths(problem));
+    best.Offer(ListWithWidths(problem, memo));
   } else if (problem.device.streams_max > 1) {
     if (FluidSchedule fluid = SearchFluid(problem); !fluid.schedule.empty()) {
       best.Offer(std::move(fluid.schedule));
@@ -131,6 +132,6 @@ Schedule AssignPlait(const ScheduleProblem& problem) {
 
 }  // namespace
 
-const SchedulePolicy kPlaitPolicy = {.name = "plait", .assign = AssignPlait};
+const SchedulePolicy kPlaitPolicy = {.name = "plait", .assign_with = AssignPlait};
 
 }  // namespace plait

@@ -4,7 +4,7 @@ namespace plait {
 namespace {
 
 // One kernel after the other, each at the width at which it is faster.
-Schedule AssignSequential(const ScheduleProblem& problem) {
+Schedule AssignSequential(const ScheduleProblem& problem, ScheduleMemo& /*memo*/) {
   Schedule schedule;
   for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
     schedule.push_back({static_cast<int>(launch), 0, problem.launches[launch].whole_is_faster()});
@@ -14,6 +14,6 @@ Schedule AssignSequential(const ScheduleProblem& problem) {
 
 }  // namespace
 
-const SchedulePolicy kSequentialPolicy = {.name = "sequential", .assign = AssignSequential};
+const SchedulePolicy kSequentialPolicy = {.name = "sequential", .assign_with = AssignSequential};
 
 }  // namespace plait
