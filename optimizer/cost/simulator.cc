@@ -17,9 +17,10 @@
 namespace plait {
 namespace {
 
-// A prerequisite of a step, seen from the step that has to finish.
-struct Release {
-  int step;
+// A prerequisite of a step.
+struct Requirement {
+  int earlier;
+  int later;
   bool cross_stream;
 };
 
@@ -29,7 +30,7 @@ class EventLoop {
   EventLoop(absl::Span<const SimulatedStep> steps, const SimulatorOptions& options)
       : steps_(steps),
         options_(options),
-        releases_(steps.size()),
+        first_release_(steps.size() + 1, 0),
         open_prerequisites_(steps.size(), 0),
         ready_us_(steps.size(), 0),
         remaining_us_(steps.size(), 0) {
@@ -62,8 +63,21 @@ class EventLoop {
 
  private:
   void Require(int earlier, int later) {
-    releases_[earlier].push_back({later, steps_[earlier].stream != steps_[later].stream});
+    requirements_.push_back({earlier, later, steps_[earlier].stream != steps_[later].stream});
+    ++first_release_[earlier + 1];
     ++open_prerequisites_[later];
+  }
+
+  // By the step that has to finish: what each step releases lies side by side, in its order.
+  void SortRequirements() {
+    for (size_t step = 1; step < first_release_.size(); ++step) {
+      first_release_[step] += first_release_[step - 1];
+    }
+    std::vector<size_t> next(first_release_.begin(), first_release_.end() - 1);
+    releases_.resize(requirements_.size());
+    for (const Requirement& requirement : requirements_) {
+      releases_[next[requirement.earlier]++] = requirement;
+    }
   }
 
   // A barrier waits for everything since the last barrier, and everything after it waits for it
@@ -87,6 +101,7 @@ class EventLoop {
       }
       last_on_stream[stream] = step;
     }
+    SortRequirements();
   }
 
   void Schedule(int step) {
@@ -122,21 +137,28 @@ class EventLoop {
   void FinishEnded() {
     double shortest_us = remaining_us_[running_.front()];
     for (const int step : running_) shortest_us = std::min(shortest_us, remaining_us_[step]);
-    std::vector<int> still_running;
-    std::vector<int> ended;
+    ended_.clear();
+    size_t kept = 0;
     for (const int step : running_) {
       // Written so that what is no number ends.
       const bool goes_on = remaining_us_[step] > shortest_us + 1e-9 * (1 + steps_[step].latency_us);
-      (goes_on ? still_running : ended).push_back(step);
-    }
-    running_ = std::move(still_running);
-    for (const int step : ended) {
-      simulation_.finish_us[step] = now_us_;
-      for (const Release& release : releases_[step]) {
-        const double ready_us = now_us_ + (release.cross_stream ? options_.cross_stream_us : 0);
-        ready_us_[release.step] = std::max(ready_us_[release.step], ready_us);
-        if (--open_prerequisites_[release.step] == 0) Schedule(release.step);
+      if (goes_on) {
+        running_[kept++] = step;
+      } else {
+        ended_.push_back(step);
       }
+    }
+    running_.resize(kept);
+    for (const int step : ended_) Finish(step);
+  }
+
+  void Finish(int step) {
+    simulation_.finish_us[step] = now_us_;
+    for (size_t i = first_release_[step]; i < first_release_[step + 1]; ++i) {
+      const auto [earlier, later, cross_stream] = releases_[i];
+      const double ready_us = now_us_ + (cross_stream ? options_.cross_stream_us : 0);
+      ready_us_[later] = std::max(ready_us_[later], ready_us);
+      if (--open_prerequisites_[later] == 0) Schedule(later);
     }
   }
 
@@ -144,12 +166,15 @@ class EventLoop {
 
   absl::Span<const SimulatedStep> steps_;
   const SimulatorOptions& options_;
-  std::vector<std::vector<Release>> releases_;
+  std::vector<Requirement> requirements_;  // as they were found
+  std::vector<Requirement> releases_;      // by the step that has to finish
+  std::vector<size_t> first_release_;      // by step, and behind the last
   std::vector<int> open_prerequisites_;
   std::vector<double> ready_us_;
   std::vector<double> remaining_us_;
   std::priority_queue<Start, std::vector<Start>, std::greater<Start>> starting_;
   std::vector<int> running_;
+  std::vector<int> ended_;  // at now_us_
   double now_us_ = 0;
   Simulation simulation_;
 };

@@ -79,6 +79,14 @@ class StageSearch {
     return group;
   }
 
+  Launches PredecessorsOf(Launches launches) const {
+    Launches predecessors = 0;
+    for (; launches != 0; launches &= launches - 1) {
+      predecessors |= predecessors_[std::countr_zero(launches)];
+    }
+    return predecessors;
+  }
+
   Stage GroupsOf(Launches ending) const {
     Stage stage;
     while (ending != 0) {
@@ -104,9 +112,7 @@ class StageSearch {
     int closed = 0;
     while (ending != 0) {
       const Launches group = GroupAround(std::countr_zero(ending), ending);
-      bool is_closed = true;
-      for (const int member : ListOf(group)) is_closed &= (predecessors_[member] & open) == 0;
-      closed += is_closed ? 1 : 0;
+      closed += (PredecessorsOf(group) & open) == 0 ? 1 : 0;
       ending &= ~group;
     }
     return closed;
