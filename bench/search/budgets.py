@@ -14,43 +14,28 @@ Exit codes: 0 all well, 1 a job or the gate failed, 2 usage.
 import argparse
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
-import time
+
+import gated_jobs
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REGRESSION_MAX = "3%"
 GATE_BUDGET = "120s"
-GATE_EXIT_CODES = (0, 4, 5)  # pass, fail, inconclusive
 
 
-def call(command, exit_codes=(0,)):
-    """The JSON that a program prints, and the seconds that it took."""
-    start = time.monotonic()
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          check=False)
-    if done.returncode not in exit_codes:
-        raise RuntimeError(f"{' '.join(map(str, command))}:\n{done.stderr}")
-    return json.loads(done.stdout), time.monotonic() - start
-
-
-def optimize(plait, model, output, *options):
+def job(plait, model, output, *options):
     with tempfile.TemporaryDirectory(prefix="plait-budgets-") as cache:
-        job, seconds = call([plait, "optimize", model, "-o", output, "--runtime", "plait", "--json",
-                             "--cache-dir", cache, *options])
-    return {"seconds": seconds, "speedup": job.get("speedup")}
+        report, seconds = gated_jobs.optimize(plait, model, output, cache, *options)
+    return {"seconds": seconds, "speedup": report.get("speedup")}
 
 
 def measure(plait, model, budget):
     with tempfile.TemporaryDirectory(prefix="plait-budgets-") as folder:
         outputs = [pathlib.Path(folder) / f"{name}.onnx" for name in ("longer", "default")]
-        longer = optimize(plait, model, outputs[0], "--budget", budget)
-        default = optimize(plait, model, outputs[1])
-        gate, _ = call([plait, "gate", *outputs, "--max-regression", REGRESSION_MAX, "--budget",
-                        GATE_BUDGET, "--json"], GATE_EXIT_CODES)
-    for which, output in zip(("base", "new"), outputs):
-        gate[which]["path"] = output.name
+        longer = job(plait, model, outputs[0], "--budget", budget)
+        default = job(plait, model, outputs[1])
+        gate = gated_jobs.gate(plait, *outputs, REGRESSION_MAX, GATE_BUDGET)
     return {"model": model.stem, "budget": budget, "longer": longer, "default": default,
             "gate": gate}
 
@@ -74,10 +59,8 @@ def measure_all(options):
 
 
 def text(row):
-    ratio = row["gate"]["ratio"]
-    interval = "" if ratio["low"] is None else f" [{ratio['low']:.3f}, {ratio['high']:.3f}]"
     return (f"| {row['model']} | {row['default']['seconds']:.0f} | {row['longer']['seconds']:.0f} "
-            f"| {ratio['median']:.3f}{interval} | {row['gate']['verdict']} |")
+            f"| {gated_jobs.ratio_text(row['gate']['ratio'])} | {row['gate']['verdict']} |")
 
 
 def print_all(options):
