@@ -18,6 +18,7 @@
 //   stages           what ios solves for each of them
 //   schedule_memo    what the schedules of several graphs have in common
 //   matching, reachability   what nimble and blocks ask of a graph of launches
+//   merge_chains     which streams nimble and opara share where a device has too few
 //   partial_order    what a finished schedule promises, and which waits it needs for that
 // A schedule knows no memory and no names; optimizer/plan makes a Plan of it.
 namespace plait {

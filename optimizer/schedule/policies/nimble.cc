@@ -3,6 +3,7 @@
 
 #include "optimizer/schedule/blocks.h"
 #include "optimizer/schedule/matching.h"
+#include "optimizer/schedule/merge_chains.h"
 #include "optimizer/schedule/policy.h"
 #include "optimizer/schedule/reachability.h"
 
@@ -34,14 +35,10 @@ std::vector<int> NumberChains(const std::vector<int>& next) {
   return chain;
 }
 
-int CountOf(const std::vector<int>& numbers) {
-  return numbers.empty() ? 0 : 1 + *std::max_element(numbers.begin(), numbers.end());
-}
-
 // Chains that never overlap in time share a stream: a second matching, over chains, where i may be
 // followed by j when i's last launch comes before j's first. By launch.
 std::vector<int> ShareStreams(const std::vector<int>& chain_of, const Reachability& reachability) {
-  const int count = CountOf(chain_of);
+  const int count = ChainCount(chain_of);
   std::vector<int> first(count, -1);
   std::vector<int> last(count, -1);
   for (size_t launch = 0; launch < chain_of.size(); ++launch) {
@@ -63,10 +60,6 @@ std::vector<int> ShareStreams(const std::vector<int>& chain_of, const Reachabili
 // Chains of a closure of so many launches are found in well under a second.
 constexpr int kClosureLaunchesMax = 2000;
 
-bool MayRunBeside(int a, int b, const Reachability& reachability) {
-  return a != b && !reachability.Reaches(a, b) && !reachability.Reaches(b, a);
-}
-
 // The fewest streams of which none has launches that may run side by side.
 std::vector<int> ChainsOfClosure(const Reachability& reachability, int launches) {
   std::vector<std::vector<int>> followers(launches);
@@ -78,67 +71,16 @@ std::vector<int> ChainsOfClosure(const Reachability& reachability, int launches)
   return NumberChains(MaximumMatching(followers, launches));
 }
 
-// Or a chain that has none yet.
-struct Stream {
-  std::vector<int> launches;
-  double us = 0;
-};
-
-// Of the launches of one stream, those that may run beside some launch of another.
-double UsBeside(const Stream& stream, const Stream& other, const ScheduleProblem& problem,
-                const Reachability& reachability) {
-  double us = 0;
-  for (const int launch : stream.launches) {
-    const bool is_beside =
-        std::any_of(other.launches.begin(), other.launches.end(),
-                    [&](int neighbour) { return MayRunBeside(launch, neighbour, reachability); });
-    if (is_beside) us += problem.launches[launch].part.latency_us;
-  }
-  return us;
-}
-
-// Gives each chain, in the order in which they begin, to the stream that has the least work so far
-// that could have run beside it, which is what is lost; among equals to the one with the least work
-// in all.
-std::vector<int> MergeChains(const ScheduleProblem& problem, const Reachability& reachability,
-                             const std::vector<int>& chain_of, int streams_max) {
-  std::vector<Stream> chains(CountOf(chain_of));
-  for (size_t launch = 0; launch < chain_of.size(); ++launch) {
-    Stream& chain = chains[chain_of[launch]];
-    chain.launches.push_back(static_cast<int>(launch));
-    chain.us += problem.launches[launch].part.latency_us;
-  }
-  std::vector<Stream> streams(streams_max);
-  std::vector<int> stream_of(chain_of.size());
-  for (const Stream& chain : chains) {
-    std::pair<double, double> least;
-    int best = -1;
-    for (int stream = 0; stream < streams_max; ++stream) {
-      const double lost_us = UsBeside(streams[stream], chain, problem, reachability);
-      const std::pair<double, double> price = {lost_us, streams[stream].us};
-      if (best >= 0 && price >= least) continue;
-      least = price;
-      best = stream;
-    }
-    streams[best].us += chain.us;
-    for (const int launch : chain.launches) {
-      streams[best].launches.push_back(launch);
-      stream_of[launch] = best;
-    }
-  }
-  return stream_of;
-}
-
 // No more streams than the device has, with the least lost.
 std::vector<int> FitStreams(const ScheduleProblem& problem, const Reachability& reachability,
                             const std::vector<int>& chain_of) {
   const int streams_max = std::max(1, problem.device.streams_max);
   std::vector<int> stream_of = ShareStreams(chain_of, reachability);
-  if (CountOf(stream_of) <= streams_max) return stream_of;
+  if (ChainCount(stream_of) <= streams_max) return stream_of;
   const auto launches = static_cast<int>(chain_of.size());
   if (launches <= kClosureLaunchesMax) {
     stream_of = ChainsOfClosure(reachability, launches);
-    if (CountOf(stream_of) <= streams_max) return stream_of;
+    if (ChainCount(stream_of) <= streams_max) return stream_of;
   }
   return MergeChains(problem, reachability, chain_of, streams_max);
 }

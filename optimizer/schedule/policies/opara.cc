@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "optimizer/schedule/blocks.h"
+#include "optimizer/schedule/merge_chains.h"
 #include "optimizer/schedule/policy.h"
 
 // A fork-join of six launches, 0 -> 1 -> 3 -> 5 and 0 -> 2 -> 4 -> 5: launch 1 inherits the stream
@@ -13,7 +14,8 @@ namespace plait {
 namespace {
 
 // The stream of each launch: that of the first predecessor that nobody has inherited from, else a
-// new one. Streams beyond what the device can run at once are folded onto the others.
+// new one. The launches of each are a path. Where these are more streams than the device has, they
+// share those that lose least.
 std::vector<int> InheritStreams(const ScheduleProblem& problem) {
   std::vector<int> streams;
   std::vector<bool> is_inherited(problem.launches.size(), false);
@@ -28,8 +30,11 @@ std::vector<int> InheritStreams(const ScheduleProblem& problem) {
     is_inherited[*heir] = true;
     streams.push_back(streams[*heir]);
   }
-  for (int& stream : streams) stream %= std::max(1, problem.device.streams_max);
-  return streams;
+  const int streams_max = std::max(1, problem.device.streams_max);
+  if (count <= streams_max) return streams;
+  std::vector<std::vector<int>> predecessors;
+  for (const Launch& launch : problem.launches) predecessors.push_back(launch.predecessors);
+  return MergeChains(problem, Reachability(predecessors), streams, streams_max);
 }
 
 // Issues launches from two queues in turn, those that want memory more than cores and the others,

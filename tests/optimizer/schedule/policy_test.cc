@@ -130,6 +130,15 @@ TEST(PolicyTest, OparaInheritsStreams) {
             "0 whole\n1 stream 0\n2 stream 1\n3 stream 0\n4 stream 1\n5 whole\n32 us\n");
 }
 
+// Of three branches, of 60, 10 and 50 us, one has to give up its stream.
+TEST(PolicyTest, OparaSharesTheStreamsThatLoseLeast) {
+  ScheduleProblem problem;
+  problem.launches = {LaunchOf(1, 2, {}), LaunchOf(60, 60, {0}), LaunchOf(10, 10, {0}),
+                      LaunchOf(50, 50, {0}), LaunchOf(1, 2, {1, 2, 3})};
+  problem.device = {.threads = 2, .streams_max = 2};
+  EXPECT_NEAR(MakespanUs(problem, kOparaPolicy.assign(problem)), 1 + 60 + 1, 1e-9);
+}
+
 TEST(PolicyTest, OparaIssuesWhatWantsMemoryBetweenWhatWantsCores) {
   ScheduleProblem problem;
   problem.launches = std::vector<Launch>(4, LaunchOf(9, 10, {}));
