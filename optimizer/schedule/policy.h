@@ -15,7 +15,7 @@
 //   fluid_schedule, fluid_search   the same where launches take parts of a device, for plait
 //   makespan_bound   what no schedule is under
 //   blocks           the fork-joins that plait and ios schedule one by one
-//   stages           what ios solves for each of them
+//   stages, stage_schedule   what ios solves for each of them, and what becomes of it
 //   schedule_memo    what the schedules of several graphs have in common
 //   matching, reachability   what nimble and blocks ask of a graph of launches
 //   merge_chains     which streams nimble and opara share where a device has too few

@@ -1,77 +1,23 @@
-#include <algorithm>
-#include <utility>
-
-#include "optimizer/schedule/blocks.h"
-#include "optimizer/schedule/policy.h"
-#include "optimizer/schedule/schedule_memo.h"
-
-// A fork-join of six launches, 0 -> 1 -> 3 -> 5 and 0 -> 2 -> 4 -> 5: the bottlenecks 0 and 5 run
-// by themselves, and what lies between them is one stage of two groups, 1 3 and 2 4. Blocks of
-// launches that cost and depend alike, as the cells of NasNet, are solved once.
+#include "optimizer/schedule/stage_schedule.h"
 
 namespace plait {
 namespace {
 
-// 48: more than the widest cell of the networks that IOS was published for has, and few enough for
-// a set of launches to be one word.
-constexpr int kStagedLaunchesMax = 48;
+// The most launches whose sets are one word; more than the widest cell of the networks that IOS was
+// published for has.
+constexpr int kStagedLaunchesMax = 64;
 
-class IosScheduler {
- public:
-  IosScheduler(const ScheduleProblem& problem, ScheduleMemo& memo)
-      : problem_(problem), memo_(memo) {
-    limits_.groups_max = std::clamp(problem.device.streams_max, 1, limits_.groups_max);
-  }
-
-  Schedule Run() {
-    int next = 0;
-    for (const Block& block : FindBlocks(problem_, kStagedLaunchesMax)) {
-      for (; next < block.first; ++next) Emit({{next}}, 0);
-      EmitBlock(block);
-      next = block.end;
-    }
-    for (; next < static_cast<int>(problem_.launches.size()); ++next) Emit({{next}}, 0);
-    return std::move(schedule_);
-  }
-
- private:
-  // A block with more endings than can be looked at is scheduled as two halves.
-  void EmitBlock(const Block& block) {
-    const std::optional<std::vector<Stage>>& stages =
-        memo_.StagesOf(BodyOf(problem_, block), limits_);
-    if (stages) {
-      for (const Stage& stage : *stages) Emit(stage, block.first);
-      return;
-    }
-    const int middle = block.first + (block.end - block.first) / 2;
-    EmitBlock({block.first, middle});
-    EmitBlock({middle, block.end});
-  }
-
-  // Launch i of the stage is launch first + i of the problem.
-  void Emit(const Stage& stage, int first) {
-    for (size_t group = 0; group < stage.size(); ++group) {
-      for (const int launch : stage[group]) {
-        const bool whole = stage.size() == 1 && problem_.launches[first + launch].whole_is_faster();
-        schedule_.push_back({first + launch, static_cast<int>(group), whole});
-      }
-    }
-  }
-
-  const ScheduleProblem& problem_;
-  ScheduleMemo& memo_;
-  StageLimits limits_;
-  Schedule schedule_;
-};
+// 100,000: Inception-v3's blocks are solved whole by 40,000, and twice as many make the NASNets no
+// faster, whose graphs take about half a second each.
+constexpr StageLimits kStageLimits = {.transitions_max = 100'000};
 
 // IOS (MLSys 2021): the stages of least time in sum, block by block, with its pruning of r = 3
 // launches a group and s = 8 groups, or as many as there are streams. What a stage takes is
 // simulated where IOS measures. Its other strategy, merging the operators of a stage, is a rewrite
 // of the graph here, which comes before any schedule. Instead of IOS's barriers between stages a
-// plan has the waits that its launches need. A launch beside nothing takes the faster width, one
-// beside others the narrow one.
+// plan has the waits that its launches need.
 Schedule AssignIos(const ScheduleProblem& problem, ScheduleMemo& memo) {
-  return IosScheduler(problem, memo).Run();
+  return ScheduleInStages(problem, kStagedLaunchesMax, kStageLimits, memo);
 }
 
 }  // namespace

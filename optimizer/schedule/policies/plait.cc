@@ -10,6 +10,7 @@
 #include "optimizer/schedule/list_schedule.h"
 #include "optimizer/schedule/policy.h"
 #include "optimizer/schedule/schedule_memo.h"
+#include "optimizer/schedule/stage_schedule.h"
 
 // A fork-join on two threads: launches 0 and 5 take 6 us whole, 11 narrow; between them two
 // branches of two launches each take 9 us whole, 10 narrow. In line that is 6 + 4*9 + 6 = 48 us.
@@ -27,6 +28,18 @@ namespace {
 
 // 32: a block of this size is improved launch by launch in a few hundred short simulations.
 constexpr int kListedLaunchesMax = 32;
+
+// Every graph of a search is scheduled, so where there are many blocks IOS looks less far into them
+// here than as a policy of its own.
+constexpr int kQuickStagedLaunchesMax = 48;
+constexpr StageLimits kQuickStageLimits = {.transitions_max = 4'000};
+
+Schedule AssignQuickIos(const ScheduleProblem& problem, ScheduleMemo& memo) {
+  if (problem.launches.size() <= kQuickStagedLaunchesMax) {
+    return kIosPolicy.assign_with(problem, memo);
+  }
+  return ScheduleInStages(problem, kQuickStagedLaunchesMax, kQuickStageLimits, memo);
+}
 
 std::vector<WidthChoice> FastestWidths(const ScheduleProblem& problem) {
   std::vector<WidthChoice> widths;
@@ -118,7 +131,9 @@ class Best {
 Schedule AssignPlait(const ScheduleProblem& problem, ScheduleMemo& memo) {
   Best best(problem);
   for (const SchedulePolicy* other : AllPolicies()) {
-    if (other != &kPlaitPolicy) best.Offer(other->assign_with(problem, memo));
+    if (other == &kPlaitPolicy) continue;
+    best.Offer(other == &kIosPolicy ? AssignQuickIos(problem, memo)
+                                    : other->assign_with(problem, memo));
   }
   if (!NoneRunsAlone(problem)) {
     best.Offer(ListWithWidths(problem, memo));

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "optimizer/schedule/schedule_memo.h"
+#include "optimizer/schedule/stage_schedule.h"
 #include "tests/optimizer/schedule/problems.h"
 
 namespace plait {
@@ -112,17 +114,31 @@ TEST(PolicyTest, IosRunsALaunchThatScalesInAStageOfItsOwn) {
 }
 
 TEST(PolicyTest, IosSolvesLongBlocksInParts) {
-  // 30 branches have 2^30 sets of launches.
+  // 64 branches have 2^64 sets of launches; 8 have few enough.
   ScheduleProblem problem;
   problem.launches = {LaunchOf(1, 2, {})};
   std::vector<int> branches;
-  for (int branch = 1; branch <= 60; ++branch) {
+  for (int branch = 1; branch <= 64; ++branch) {
     problem.launches.push_back(LaunchOf(9, 10, {0}));
     branches.push_back(branch);
   }
   problem.launches.push_back(LaunchOf(1, 2, branches));
   problem.device = {.threads = 2, .streams_max = 2};
-  EXPECT_NEAR(MakespanUs(problem, kIosPolicy.assign(problem)), 1 + 60 * 10 / 2 + 1, 1e-9);
+  EXPECT_NEAR(MakespanUs(problem, kIosPolicy.assign(problem)), 1 + 64 * 10 / 2 + 1, 1e-9);
+}
+
+// Five launches twice, for two streams: equal ones side by side take 105 us, which halves of the
+// block cannot have.
+TEST(PolicyTest, IosLooksFurtherThanPlaitDoesForEveryGraph) {
+  ScheduleProblem problem;
+  for (const double us : {10, 20, 30, 40, 5, 10, 20, 30, 40, 5}) {
+    problem.launches.push_back(LaunchOf(1000, us, {}));
+  }
+  problem.device = {.threads = 2, .streams_max = 2};
+  EXPECT_NEAR(MakespanUs(problem, kIosPolicy.assign(problem)), 105, 1e-9);
+  ScheduleMemo memo;
+  const Schedule halves = ScheduleInStages(problem, 48, {.transitions_max = 4000}, memo);
+  EXPECT_GT(MakespanUs(problem, halves), 110);
 }
 
 TEST(PolicyTest, OparaInheritsStreams) {
