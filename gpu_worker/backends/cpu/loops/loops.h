@@ -16,6 +16,7 @@
 //   row_loops_body.h    the same for rows whose elements belong together
 //   row_loops.h         what those are given
 //   digit_loops_body.h  the same for numbers in digits
+//   few_rows_loops_body.h the same for products of a few rows
 //   window_loops_body.h the same for windows that move over an image
 //   bf16_loops, bf16_loops_body.h        the same for numbers in planes of bf16
 //   integer_loops, integer_loops_body.h  the same for integers of 8 bits
@@ -329,6 +330,7 @@ struct LoopTable {
   float (*chain_multiply_adds)(int64_t steps);
   int64_t multiply_adds_per_step;
   void (*softmax_row)(const SoftmaxRow& row);
+  SoftmaxPart (*softmax_part)(const SoftmaxRow& row);
   void (*normalization_row)(const NormalizationRow& row);
   // y = x / sqrt(mean of x^2 + epsilon) * scale; the bias is not read.
   void (*root_mean_square_row)(const NormalizationRow& row);
@@ -365,6 +367,9 @@ struct LoopTable {
   Bf16Loops bf16;
   void (*strassen_pair)(const StrassenPair& rows);
   void (*strassen_sums)(const StrassenSums& sums);
+  // By a matrix [depth][columns], and by one [columns][depth]; none of the three is 0.
+  void (*rows_by_row_major)(const RowsProduct& product);
+  void (*rows_by_transposed)(const RowsProduct& product);
 };
 
 // The widest of the three that the processor has: AVX-512 (F, BW, VL and DQ), else AVX2 with FMA.

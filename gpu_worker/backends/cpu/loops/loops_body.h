@@ -284,6 +284,7 @@ float ChainMultiplyAdds(int64_t steps) {
 #include "gpu_worker/backends/cpu/loops/window_loops_body.h"
 // Behind window_loops_body.h, whose vectors it uses.
 #include "gpu_worker/backends/cpu/loops/depthwise_loops_body.h"
+#include "gpu_worker/backends/cpu/loops/few_rows_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/integer_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/window_loops_grouped_body.h"
 #include "gpu_worker/backends/cpu/loops/winograd_loops_body.h"
@@ -317,6 +318,7 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .chain_multiply_adds = ChainMultiplyAdds,
       .multiply_adds_per_step = kMultiplyAddsPerStep,
       .softmax_row = Softmax,
+      .softmax_part = SoftmaxOfPart,
       .normalization_row = Normalization,
       .root_mean_square_row = RootMeanSquare,
       .turn_pairs = TurnPairs,
@@ -343,6 +345,8 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .bf16 = kBf16Loops,
       .strassen_pair = StrassenPairLoop,
       .strassen_sums = StrassenSumsLoop,
+      .rows_by_row_major = RowsByRowMajor,
+      .rows_by_transposed = RowsByTransposed,
   };
   return kTable;
 }

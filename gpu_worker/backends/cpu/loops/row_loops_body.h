@@ -18,11 +18,8 @@ float SumOfExponentials(const float* x, int64_t size, float shift) {
   return sum;
 }
 
-// Three passes, the later ones over a row that is in the cache unless it is very long: scaled
-// elements and the largest of them, exponentials and their sum, the division. The scaled elements
-// are kept in y, so that x is read once. A NaN is not seen by the search for the largest, but makes
-// the sum NaN.
-void Softmax(const SoftmaxRow& row) {
+// y = x * scale + mask, and returns the largest of them, which no NaN is.
+inline float ScaleAndMask(const SoftmaxRow& row) {
   const float* x = row.x;
   float* y = row.y;
   float best = -kInfinity;
@@ -40,9 +37,36 @@ void Softmax(const SoftmaxRow& row) {
       best = y[i] > best ? y[i] : best;
     }
   }
+  return best;
+}
+
+// y becomes exp(y - shift); returns the sum.
+inline float MakeExponentials(float* y, int64_t size, float shift) {
   float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < size; ++i) {
+    const float e = Exponential(y[i] - shift);
+    y[i] = e;
+    sum += e;
+  }
+  return sum;
+}
+
+inline void MultiplyBy(float factor, float* y, int64_t size) {
+#pragma omp simd
+  for (int64_t i = 0; i < size; ++i) y[i] *= factor;
+}
+
+// Three passes, the later ones over a row that is in the cache unless it is very long: scaled
+// elements and the largest of them, exponentials and their sum, the division. The scaled elements
+// are kept in y, so that x is read once. A NaN is not seen by the search for the largest, but makes
+// the sum NaN.
+void Softmax(const SoftmaxRow& row) {
+  const float best = ScaleAndMask(row);
   // The logarithm needs the sum before it can write anything, so the exponentials are not kept.
   if (row.logarithm) {
+    float* y = row.y;
+    float sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < row.size; ++i) sum += Exponential(y[i] - best);
     const float log_sum = Logarithm(sum);
@@ -51,16 +75,17 @@ void Softmax(const SoftmaxRow& row) {
     for (int64_t i = 0; i < row.size; ++i) y[i] = (y[i] - best) - log_sum;
     return;
   }
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < row.size; ++i) {
-    const float e = Exponential(y[i] - best);
-    y[i] = e;
-    sum += e;
-  }
+  const float sum = MakeExponentials(row.y, row.size, best);
   // One division per row instead of one per element.
-  const float scale = 1.0f / sum;
-#pragma omp simd
-  for (int64_t i = 0; i < row.size; ++i) y[i] *= scale;
+  MultiplyBy(1.0f / sum, row.y, row.size);
+}
+
+// Beside other parts, one of minus infinities has no weight; less itself it would be NaN.
+SoftmaxPart SoftmaxOfPart(const SoftmaxRow& row) {
+  const float best = ScaleAndMask(row);
+  const float sum = MakeExponentials(row.y, row.size, best == -kInfinity ? 0.0f : best);
+  if (sum != 0) MultiplyBy(1.0f / sum, row.y, row.size);
+  return {best, sum};
 }
 
 // Two passes: the mean first, so that the variance does not cancel.
