@@ -28,8 +28,9 @@ OTHERS = (
     "albert", "convnext_tiny", "regnet_y_1_6gf", "segformer_b0", "swin_t", "wav2vec2",
     "clip_text", "conformer", "deeplabv3", "diffusion_block", "distilbert", "edsr",
     "efficientnet_v2_s", "espcn", "fcos", "gpt2_cached", "keyword_gru", "llama", "llama_cached",
-    "lraspp", "lstm_tagger", "maxvit_t", "pose", "shufflenet_v2", "spatial_transformer", "ssdlite",
-    "t5_decoder", "t5_encoder", "unet", "vocoder", "whisper_decoder", "whisper_encoder", "yolo")
+    "llama_cached_long", "lraspp", "lstm_tagger", "maxvit_t", "pose", "shufflenet_v2",
+    "spatial_transformer", "ssdlite", "t5_decoder", "t5_encoder", "unet", "vocoder",
+    "whisper_decoder", "whisper_encoder", "yolo")
 QUANTIZED = ("bert_int8", "mobilenet_v2_int8", "resnet50_int8")
 KERAS = ("nasnet_large", "nasnet_mobile")
 SRU = ("rnntc_sru",)

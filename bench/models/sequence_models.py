@@ -11,6 +11,7 @@ from torch import nn
 TOKENS = 128
 TOKENS_OF_SOURCE = 64
 TOKENS_BEFORE = 63
+TOKENS_BEFORE_LONG = 1023
 
 
 def token_ids(count):
@@ -89,10 +90,10 @@ class CachedDecoder(nn.Module):
         return (output, *present)
 
 
-def cached(model, layers, heads, size, call, source=None):
-    """Returns a decoder for one token behind TOKENS_BEFORE others."""
+def cached(model, layers, heads, size, call, source=None, before=TOKENS_BEFORE):
+    """Returns a decoder for one token behind so many others."""
     names = [f"{kind}_{layer}" for layer in range(layers) for kind in ("key", "value")]
-    caches = [torch.randn(1, heads, TOKENS_BEFORE, size) for _ in names]
+    caches = [torch.randn(1, heads, before, size) for _ in names]
     sources = [] if source is None else [source]
     wrapped = CachedDecoder(model, layers, call, has_source=bool(sources))
     inputs = (token_ids(1), *sources, *caches)
@@ -100,17 +101,20 @@ def cached(model, layers, heads, size, call, source=None):
     return wrapped, inputs, input_names, ["output"] + [f"present_{name}" for name in names]
 
 
-def call_with_cache(model, ids, cache, _source):
-    position = torch.full((1, 1), TOKENS_BEFORE)
-    return model(input_ids=ids, past_key_values=cache, position_ids=position,
-                 use_cache=True).last_hidden_state
+def call_behind(before):
+    def call(model, ids, cache, _source):
+        position = torch.full((1, 1), before)
+        return model(input_ids=ids, past_key_values=cache, position_ids=position,
+                     use_cache=True).last_hidden_state
+
+    return call
 
 
 def gpt2_cached():
     """Returns a step of a GPT-2 of six layers."""
     import transformers
     model = transformers.GPT2Model(transformers.GPT2Config(n_layer=6))
-    return cached(model, 6, 12, 64, call_with_cache)
+    return cached(model, 6, 12, 64, call_behind(TOKENS_BEFORE))
 
 
 def llama_config():
@@ -131,7 +135,16 @@ def llama():
 def llama_cached():
     """Returns a step of the same Llama."""
     import transformers
-    return cached(transformers.LlamaModel(llama_config()), 6, 2, 64, call_with_cache)
+    return cached(transformers.LlamaModel(llama_config()), 6, 2, 64, call_behind(TOKENS_BEFORE))
+
+
+def llama_cached_long():
+    """Returns a step of it behind so long a text that attention takes much of the time."""
+    import transformers
+    config = llama_config()
+    config.max_position_embeddings = TOKENS_BEFORE_LONG + 1
+    return cached(transformers.LlamaModel(config), 6, 2, 64, call_behind(TOKENS_BEFORE_LONG),
+                  before=TOKENS_BEFORE_LONG)
 
 
 def whisper_config():
@@ -241,6 +254,7 @@ MODELS = {
                             ["output"]),
     "llama": llama,
     "llama_cached": llama_cached,
+    "llama_cached_long": llama_cached_long,
     "lstm_tagger": lambda: (Tagger(), (token_ids(64),), ["input_ids"], ["output"]),
     "segformer_b0": segformer_b0,
     "t5_decoder": t5_decoder,
