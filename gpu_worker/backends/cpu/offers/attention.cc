@@ -18,6 +18,14 @@ std::vector<std::vector<NodeId>> AttentionGroups(const Graph& graph, NodeId node
   return {std::move(group)};
 }
 
+// The time of few queries is that of their keys and values.
+bool IsWorthDividing(const Graph& graph, const Kernel& kernel) {
+  if (HasManyFlops(graph, kernel)) return true;
+  const std::optional<AttentionPattern> pattern = ParseAttention(graph, kernel.nodes);
+  return pattern.has_value() && graph.type(pattern->key.tensor).elements() >= kWideElementsMin &&
+         graph.type(pattern->value.tensor).elements() >= kWideElementsMin;
+}
+
 }  // namespace
 
 const FamilyOffer kAttentionOffer = {
@@ -26,7 +34,7 @@ const FamilyOffer kAttentionOffer = {
     .instruction_set = "avx2",
     .grow = AttentionGroups,
     .formats = PlainRow,
-    .worth_dividing = HasManyFlops,
+    .worth_dividing = IsWorthDividing,
 };
 
 }  // namespace plait
