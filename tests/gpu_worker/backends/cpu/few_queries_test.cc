@@ -187,6 +187,32 @@ TEST_P(FewQueriesTest, LargeValues) {
   for (const float y : row) EXPECT_NEAR(y, 2e38f, 1e33f);
 }
 
+using FewQueriesKeysTest = AttentionFixture;
+
+// A stranger's plan may ask for what nobody offers.
+TEST_F(FewQueriesKeysTest, AttentionToNoKeysIsRefused) {
+  const auto graph_of = [](int keys) {
+    return ParseTyped(absl::Substitute(R"(graph {
+  input %q: float32[1,1,2,8]
+  input %k: float32[1,1,8,$0]
+  input %v: float32[1,1,$0,8]
+  %s = MatMul(%q, %k)
+  %w = Softmax(%s) {axis=-1}
+  %y = MatMul(%w, %v)
+  output %y
+})",
+                                       keys));
+  };
+  const Graph graph = graph_of(5);
+  for (const Kernel& kernel : catalog_->KernelsAt(graph, 0, true)) {
+    if (kernel.family != "attention") continue;
+    EXPECT_TRUE(executor_->LoadKernel(graph, kernel, NoWeights()).ok());
+    EXPECT_FALSE(executor_->LoadKernel(graph_of(0), kernel, NoWeights()).ok());
+    return;
+  }
+  FAIL() << "no kernel";
+}
+
 using FewQueriesWidthTest = AttentionFixture;
 
 TEST_F(FewQueriesWidthTest, ResultsAreTheSameOnAnyNumberOfThreads) {
