@@ -57,6 +57,7 @@ std::vector<OptionSpec> OptionsOfGate() {
                      ExpectedRuntime});
   AddLoadingOptions(&options);
   options.push_back(kIgnorePlanOption);
+  options.push_back(kRequirePlanOption);
   options.push_back(
       {"--budget", OptionKind::kSeconds, "TIME", "how long all of it may take; default 60s"});
   options.push_back({"--seed", OptionKind::kInteger, "N", "of the inputs; default 0"});
@@ -90,8 +91,8 @@ GateOptions OptionsOfTest(const Arguments& arguments) {
 
 // What runs the models is no device of plait's, and reads no plans.
 absl::Status CheckRuntimeOptions(const Arguments& arguments) {
-  for (const absl::string_view option :
-       {absl::string_view("--device"), kInstructionSetOption.name, kIgnorePlanOption.name}) {
+  for (const absl::string_view option : {absl::string_view("--device"), kInstructionSetOption.name,
+                                         kIgnorePlanOption.name, kRequirePlanOption.name}) {
     if (!arguments.Has(option) || arguments.Text(option) == "cpu") continue;
     return absl::InvalidArgumentError(absl::StrCat(option, ": is for --runtime plait"));
   }
@@ -104,7 +105,7 @@ absl::StatusOr<GateReport> MeasureInRuntime(const CommandContext& context) {
   Clock& clock = SystemClock();
   const absl::Duration start = clock.Monotonic();
   const std::vector<std::string>& paths = arguments.positionals();
-  GateReport report = {paths[0], paths[1]};
+  GateReport report = {{.path = paths[0]}, {.path = paths[1]}};
   report.options = OptionsOfTest(arguments);
   report.runtime = arguments.Text("--runtime");
   std::unique_ptr<RuntimePairs> pairs;
@@ -144,8 +145,10 @@ absl::StatusOr<GateReport> MeasureInPlait(const CommandContext& context) {
       const std::vector<LoadedModel> models,
       LoadModels(paths, std::vector<LoadOptions>(paths.size(), loading), *executor, &warnings));
   PrintWarnings(context.console, warnings);
-  GateReport report = {models[0].path, models[1].path, models[0].embedded_plan,
-                       models[1].embedded_plan};
+  const auto gated = [](const LoadedModel& model) {
+    return GatedModel{model.path, model.embedded_plan, PlanChoiceJson(model)};
+  };
+  GateReport report = {gated(models[0]), gated(models[1])};
   report.device = executor->device();
   report.options = OptionsOfTest(arguments);
   report.options.time_max -= clock.Monotonic() - start;

@@ -20,14 +20,15 @@ std::string ChangeText(double ratio) {
   return absl::StrFormat("%+.2f %%", PerCent(ratio));
 }
 
-Json ModelJson(const std::string& path, bool has_plan, const std::vector<double>& latency_us) {
+Json ModelJson(const GatedModel& model, const std::vector<double>& latency_us) {
   Json json;
-  json["path"] = path;
+  json["path"] = model.path;
   json["latency_us_median"] = Median(latency_us);
   json["latency_us_p10"] = Quantile(latency_us, 0.1);
   json["latency_us_p95"] = Quantile(latency_us, 0.95);
   json["samples"] = latency_us.size();
-  json["embedded_plan"] = has_plan;
+  json["embedded_plan"] = model.embedded_plan;
+  json["plan"] = model.plan;
   return json;
 }
 
@@ -67,6 +68,19 @@ std::string MarkdownRow(absl::string_view name, const std::string& path,
                         const std::vector<double>& us) {
   return absl::StrFormat("| %s | %s | %.1f | %.1f | %.1f |\n", name, MarkdownText(path), Median(us),
                          Quantile(us, 0.1), Quantile(us, 0.95));
+}
+
+// A sentence for each model; none of what runs by no plan of plait's.
+std::vector<std::string> PlanSentences(const GateReport& report) {
+  std::vector<std::string> sentences;
+  for (const auto& [name, model] :
+       {std::pair<absl::string_view, const GatedModel&>("base", report.base),
+        {"new", report.changed}}) {
+    if (model.plan.is_null()) continue;
+    sentences.push_back(absl::StrFormat("plan of %s, %s: %s", name, model.plan.value("grade", ""),
+                                        model.plan.value("explanation", "")));
+  }
+  return sentences;
 }
 
 struct JunitCounts {
@@ -143,8 +157,8 @@ wire::Json GateJson(const GateReport& report) {
   json["device"]["id"] = report.device.id;
   json["device"]["name"] = report.device.name;
   json["device"]["fingerprint"] = report.device.fingerprint;
-  json["base"] = ModelJson(report.base_path, report.base_has_plan, outcome.base_us);
-  json["new"] = ModelJson(report.new_path, report.new_has_plan, outcome.new_us);
+  json["base"] = ModelJson(report.base, outcome.base_us);
+  json["new"] = ModelJson(report.changed, outcome.new_us);
   return json;
 }
 
@@ -158,8 +172,9 @@ std::string GateTable(const GateReport& report) {
     absl::StrAppendFormat(&text, "%-40s %12.1f %12.1f %12.1f\n", path, Median(us),
                           Quantile(us, 0.1), Quantile(us, 0.95));
   };
-  add(report.base_path, report.outcome.base_us);
-  add(report.new_path, report.outcome.new_us);
+  add(report.base.path, report.outcome.base_us);
+  add(report.changed.path, report.outcome.new_us);
+  for (const std::string& sentence : PlanSentences(report)) absl::StrAppend(&text, sentence, "\n");
   return text;
 }
 
@@ -174,7 +189,7 @@ std::string GateJunit(const GateReport& report) {
   }
   absl::StrAppend(&result, "      <system-out>", XmlText(GateTable(report), /*has_lines=*/true),
                   "</system-out>\n");
-  return JunitOf(report.base_path, report.new_path, outcome.seconds,
+  return JunitOf(report.base.path, report.changed.path, outcome.seconds,
                  {.failures = outcome.verdict == GateVerdict::kFail,
                   .skipped = outcome.verdict == GateVerdict::kInconclusive},
                  result);
@@ -188,15 +203,19 @@ std::string GateErrorJunit(const std::string& base_path, const std::string& new_
 
 std::string GateMarkdown(const GateReport& report) {
   const GateOutcome& outcome = report.outcome;
-  return absl::StrFormat(
+  std::string text = absl::StrFormat(
       "### plait gate: %s\n\n%s\n\n"
       "| | model | median, us | p10, us | p95, us |\n|---|---|---:|---:|---:|\n%s%s\n"
       "%s %s, in %.0f s; each verdict is wrong in %.0f of 100 cases at most.\n\n",
       GateVerdictName(outcome.verdict), MarkdownText(GateSentence(report)),
-      MarkdownRow("base", report.base_path, outcome.base_us),
-      MarkdownRow("new", report.new_path, outcome.new_us),
+      MarkdownRow("base", report.base.path, outcome.base_us),
+      MarkdownRow("new", report.changed.path, outcome.new_us),
       report.runtime_settings.empty() ? "On" : "In", MarkdownText(report.device.name),
       outcome.seconds, 100 * report.options.error_max);
+  for (const std::string& sentence : PlanSentences(report)) {
+    absl::StrAppend(&text, MarkdownText(sentence), "\n\n");
+  }
+  return text;
 }
 
 }  // namespace plait

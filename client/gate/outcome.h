@@ -8,12 +8,17 @@
 
 namespace plait {
 
+// One of the two models.
+struct GatedModel {
+  std::string path;
+  bool embedded_plan = false;  // the plan inside the model was used
+  wire::Json plan;  // {"grade", "explanation"}: which plan that is; null in another runtime
+};
+
 // All that the outputs of a gate tell.
 struct GateReport {
-  std::string base_path;
-  std::string new_path;
-  bool base_has_plan = false;  // the plan inside the model was used
-  bool new_has_plan = false;
+  GatedModel base;
+  GatedModel changed;
   std::string runtime = "plait";  // what ran both
   std::string runtime_settings;   // of another runtime, for people
   DeviceDescription device;       // of another runtime: its name with its version

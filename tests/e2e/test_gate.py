@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-import xml.etree.ElementTree
+from xml.etree import ElementTree
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_a_model_that_is_far_slower_fails(cli, folder, model_file):
     result = finished.expect(4).json
     assert result["verdict"] == "fail" and result["ratio"]["low"] > 1.02
     assert [result[side]["path"] for side in ("base", "new")] == [str(fast), str(slow)]
-    case = xml.etree.ElementTree.parse(junit).getroot().find("testsuite/testcase")
+    case = ElementTree.parse(junit).getroot().find("testsuite/testcase")
     assert case.find("failure").get("message").startswith("fail: ")
     text = summary.read_text()
     assert text.startswith("what stood there before\n### plait gate: fail\n")
@@ -43,6 +43,35 @@ def test_a_model_that_is_far_faster_passes(cli, model_file):
     assert finished.out.startswith("pass: ")
 
 
+def test_it_says_which_plans_ran(cli, folder, model_file):
+    original, planned = model_file("tiny_resnet"), folder / "planned.onnx"
+    cli.run("optimize", original, "-o", planned, "--budget", "8s", "--plan-for",
+            "cpu:threads=1").expect(0)
+    junit, summary = folder / "gate.xml", folder / "summary.md"
+    words = ["--threads", "1", "--budget", "0", "--junit", junit, "--markdown", summary]
+
+    def plans(base, *options):
+        result = cli.run("gate", base, planned, *words, *options, "--json").expect(5).json
+        for side in ("base", "new"):
+            grade, explanation = result[side]["plan"].values()
+            said = f"plan of {side}, {grade}: {explanation}"
+            assert said in ElementTree.parse(junit).find("testsuite/testcase/system-out").text
+            assert said in summary.read_text().replace("\\", "")
+        return [(result[side]["plan"]["grade"], result[side]["embedded_plan"])
+                for side in ("base", "new")]
+
+    assert plans(original) == [("none", False), ("exact", True)]
+    assert plans(planned, "--require-plan") == [("exact", True), ("exact", True)]
+    other = ["--instruction-set", "generic"]
+    finished = cli.run("gate", original, planned, *words, "--require-plan", "--json").expect(3)
+    assert f"{original}: " in finished.last_error_line
+    if "_generic;" in cli.run("plans", planned, "--json").expect(0).json["plans"][0]["device"]:
+        return
+    assert plans(planned, *other) == [("default", False), ("default", False)]
+    refused = cli.run("gate", planned, planned, *words, *other, "--require-plan").expect(3)
+    assert "another device" in refused.last_error_line
+
+
 def test_without_time_it_is_inconclusive(cli, folder, model_file):
     model = model_file("tiny_resnet")
     junit = folder / "gate.xml"
@@ -50,7 +79,7 @@ def test_without_time_it_is_inconclusive(cli, folder, model_file):
     result = finished.expect(5).json
     assert result["verdict"] == "inconclusive" and result["loads"] == 2
     assert result["ratio"]["low"] is None and result["ratio"]["high"] is None
-    suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
+    suite = ElementTree.parse(junit).getroot().find("testsuite")
     assert suite.get("skipped") == "1" and suite.find("testcase/skipped") is not None
 
 
@@ -66,6 +95,7 @@ def test_a_model_beside_itself_does_not_fail(cli, model_file):
     (["--max-regression", "many%"], "a part in per cent"),
     (["--runtime", "tensorrt"], "one of plait, onnxruntime, openvino"),
     (["--runtime", "openvino", "--ignore-plan"], "--ignore-plan: is for --runtime plait"),
+    (["--runtime", "openvino", "--require-plan"], "--require-plan: is for --runtime plait"),
     (["--runtime", "onnxruntime", "--device", "cuda:0"], "--device: is for --runtime plait"),
     (["--runtime", "onnxruntime", "--threads", "9999"], "--threads: at most"),
     (["--junit", "/nonexistent/gate.xml"], "/nonexistent/gate.xml"),
@@ -83,7 +113,7 @@ def test_what_is_no_model_is_rejected(cli, folder, model_file):
     junit.write_text("of the last run")
     finished = cli.run("gate", model_file("tiny_resnet"), broken, "--junit", junit, "--json")
     finished.expect(3)
-    suite = xml.etree.ElementTree.parse(junit).getroot().find("testsuite")
+    suite = ElementTree.parse(junit).getroot().find("testsuite")
     assert suite.get("errors") == "1"
     assert "broken.onnx" in suite.find("testcase/error").get("message")
 
@@ -97,7 +127,7 @@ def test_another_runtime_runs_the_models(runtimes_cli, folder, model_file, runti
     result = failed.expect(4).json
     assert result["runtime"] == result["device"]["id"] == runtime
     assert "=1" in result["runtime_settings"]  # the thread
-    assert not result["base"]["embedded_plan"]
+    assert not result["base"]["embedded_plan"] and result["base"]["plan"] is None
     runtimes_cli.run("gate", slow, fast, *words).expect(0)
 
 

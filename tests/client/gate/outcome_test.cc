@@ -13,8 +13,10 @@ using testing::Not;
 
 GateReport ReportOf(GateVerdict verdict) {
   GateReport report;
-  report.base_path = "a<b>&\"c\"|d.onnx";
-  report.new_path = "new\n_[x].onnx";
+  report.base = {
+      "a<b>&\"c\"|d.onnx", true, {{"grade", "exact"}, {"explanation", "as it was measured"}}};
+  report.changed = {
+      "new\n_[x].onnx", false, {{"grade", "default"}, {"explanation", "for 2 <threads>, not_1"}}};
   report.device.name = "Some CPU";
   report.outcome = {verdict, 1.034, 1.021, 1.048, 10, 12.5, {100, 101, 102}, {103, 104, 105}};
   return report;
@@ -39,6 +41,33 @@ TEST(GateOutcomeTest, AnotherRuntimeIsNamedWithItsSettings) {
   EXPECT_EQ(GateJson(report)["runtime_settings"], "threads=2");
   EXPECT_THAT(GateTable(report), HasSubstr("\nin OpenVINO 9, threads=2\n"));
   EXPECT_THAT(GateMarkdown(report), HasSubstr("\nIn OpenVINO 9, in "));
+}
+
+TEST(GateOutcomeTest, TellsThePlanOfEachSideEverywhere) {
+  const GateReport report = ReportOf(GateVerdict::kPass);
+  const wire::Json json = GateJson(report);
+  EXPECT_EQ(json["base"]["plan"]["grade"], "exact");
+  EXPECT_EQ(json["base"]["plan"]["explanation"], "as it was measured");
+  EXPECT_EQ(json["new"]["plan"]["grade"], "default");
+  EXPECT_EQ(json["base"]["embedded_plan"], true);
+  EXPECT_EQ(json["new"]["embedded_plan"], false);
+  EXPECT_THAT(GateTable(report), HasSubstr("plan of base, exact: as it was measured\n"
+                                           "plan of new, default: for 2 <threads>, not_1\n"));
+  EXPECT_THAT(GateJunit(report),
+              HasSubstr("\nplan of new, default: for 2 &lt;threads&gt;, not_1\n</system-out>"));
+  EXPECT_THAT(GateMarkdown(report), HasSubstr("\n\nplan of base, exact: as it was measured\n\n"
+                                              "plan of new, default: for 2 \\<threads\\>, "
+                                              "not\\_1\n\n"));
+}
+
+TEST(GateOutcomeTest, AnotherRuntimeHasNoPlans) {
+  GateReport report = ReportOf(GateVerdict::kPass);
+  report.runtime = "openvino";
+  report.base.plan = report.changed.plan = nullptr;
+  EXPECT_TRUE(GateJson(report)["base"]["plan"].is_null());
+  EXPECT_THAT(GateTable(report), Not(HasSubstr("plan of")));
+  EXPECT_THAT(GateJunit(report), Not(HasSubstr("plan of")));
+  EXPECT_THAT(GateMarkdown(report), Not(HasSubstr("plan of")));
 }
 
 TEST(GateOutcomeTest, BoundsThatAreNotKnownAreNull) {
