@@ -1,5 +1,7 @@
 #include "client/loaded_model.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/simulated_device.h"
@@ -16,6 +18,7 @@
 #include "loading/segmented_executable.h"
 #include "optimizer/search/predicted_plan.h"
 #include "proto/wire/error.h"
+#include "proto/wire/plan_options.h"
 
 namespace plait {
 namespace {
@@ -262,23 +265,29 @@ LoadOptions LoadingOptions(const Arguments& arguments) {
   return loading;
 }
 
-absl::Status CheckThreads(const Arguments& arguments) {
-  const int64_t threads = arguments.Integer("--threads");
-  if (threads <= kThreadsMax) return absl::OkStatus();
+absl::Status CheckThreads(const Arguments& arguments, absl::string_view device, int has) {
+  const int64_t asked = arguments.Integer("--threads");
+  if (asked <= has) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--threads: at most ", kThreadsMax, ", is ", threads));
+      absl::StrCat("--threads: ", wire::TooManyThreads(device, has, asked), " (0: all of them)"));
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> OpenDevice(const Arguments& arguments,
                                                      bool pins_threads) {
-  PLAIT_RETURN_IF_ERROR(CheckThreads(arguments));
+  // A device takes what it has of more.
+  const int threads =
+      static_cast<int>(std::min<int64_t>(arguments.Integer("--threads"), kThreadsMax));
   absl::StatusOr<std::unique_ptr<Executor>> executor =
       OpenExecutor(arguments.Text("--device", "cpu"),
-                   {.threads = static_cast<int>(arguments.Integer("--threads")),
+                   {.threads = threads,
                     .pins_threads = pins_threads,
                     .instruction_set = arguments.Text(kInstructionSetOption.name)});
-  if (executor.ok()) return executor;
-  return wire::WithReason(executor.status(), v1::ERROR_REASON_DEVICE_UNAVAILABLE);
+  if (!executor.ok()) {
+    return wire::WithReason(executor.status(), v1::ERROR_REASON_DEVICE_UNAVAILABLE);
+  }
+  const DeviceDescription& device = (*executor)->device();
+  PLAIT_RETURN_IF_ERROR(CheckThreads(arguments, device.id, device.threads));
+  return executor;
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> OpenTimedDevice(const Arguments& arguments) {

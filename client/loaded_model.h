@@ -110,8 +110,8 @@ inline constexpr OptionSpec kRequirePlanOption = {"--require-plan", OptionKind::
 // {"grade", "explanation"}: which plan a model runs by.
 Json PlanChoiceJson(const LoadedModel& model);
 
-// Errors: InvalidArgument for more --threads than kThreadsMax.
-absl::Status CheckThreads(const Arguments& arguments);
+// Errors: InvalidArgument for more --threads than the device has.
+absl::Status CheckThreads(const Arguments& arguments, absl::string_view device, int has);
 
 // The device that --device and --threads name. Errors: those of OpenExecutor, as
 // DEVICE_UNAVAILABLE, and of CheckThreads. Threads are pinned for verbs that time models.

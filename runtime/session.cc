@@ -139,6 +139,11 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const Model& imported,
   const absl::MutexLock lock(&session->load_mutex_);
   session->rebinder_.emplace(imported, session->plans_, *session->executor_);
   PLAIT_ASSIGN_OR_RETURN(session->main_, session->Load(imported, options.shapes));
+  const int threads = session->executor_->device().threads;
+  if (options.threads > threads) {
+    absl::StrAppend(&session->main_->plan.explanation, "; of the ", options.threads,
+                    " threads asked for there are ", threads);
+  }
   if (session->IsOpen(imported)) {
     session->model_ = imported;
     session->LoadFurther();

@@ -96,7 +96,7 @@ absl::Status CheckRuntimeOptions(const Arguments& arguments) {
     if (!arguments.Has(option) || arguments.Text(option) == "cpu") continue;
     return absl::InvalidArgumentError(absl::StrCat(option, ": is for --runtime plait"));
   }
-  return CheckThreads(arguments);
+  return CheckThreads(arguments, "cpu", MachineCores());
 }
 
 absl::StatusOr<GateReport> MeasureInRuntime(const CommandContext& context) {

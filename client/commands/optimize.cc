@@ -72,7 +72,7 @@ const Command kOptimizeCommand = {
     .examples =
         "  plait optimize model.onnx -o faster.onnx\n"
         "  plait optimize model.onnx --budget 5m --json > report.json\n"
-        "  plait optimize model.onnx --shape input=8x3x224x224 --threads 4\n"
+        "  plait optimize model.onnx --shape input=8x3x224x224 --threads 2\n"
         "  plait optimize model.onnx --inputs samples/1 --inputs samples/2\n"
         "  plait optimize model.onnx --server plait.example.com:7400\n",
     .options = OptionsOfOptimize,

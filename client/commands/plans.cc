@@ -193,7 +193,7 @@ const Command kPlansCommand = {
         "several files together",
     .examples =
         "  plait plans faster.onnx\n"
-        "  plait plans faster.onnx --threads 4 --json\n"
+        "  plait plans faster.onnx --threads 2 --json\n"
         "  plait plans laptop.onnx --merge server.onnx -o both.onnx\n",
     .options = OptionsOfPlans,
     .run = RunPlans,

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
+#include "proto/wire/names.h"
 
 namespace plait::wire {
 namespace {
@@ -107,6 +108,37 @@ absl::Status CheckPlanOptions(v1::OptimizeOptions& options) {
   if (HasSeveralPlans(options) && (!is_original || options.opset() != 0)) {
     return InvalidOption(
         "body", "must be \"original\" or \"auto\", without opset, for a file with several plans");
+  }
+  return absl::OkStatus();
+}
+
+std::string TooManyThreads(absl::string_view device, int has, int64_t asked) {
+  return absl::StrCat(device, " has ", has,
+                      device == kComparingDevice ? " by affinity, cpuset, quota and settings" : "",
+                      ", asked for are ", asked);
+}
+
+absl::Status CheckThreads(const v1::OptimizeOptions& options, int device_threads) {
+  const std::string& device = options.device();
+  if (options.threads() > device_threads) {
+    return InvalidOption(
+        "threads",
+        absl::StrCat(TooManyThreads(device, device_threads, options.threads()),
+                     " (0: all of them; --plan-for ", device, ":threads=", device_threads, ",",
+                     options.threads(), " --allow-predicted plans for more by predicted times)"));
+  }
+  bool is_first = true;
+  for (const v1::PlanFor& plan : options.plan_for()) {
+    for (const int threads : plan.threads()) {
+      if (threads > device_threads && (is_first || !options.allow_predicted())) {
+        return InvalidOption(
+            "plan_for",
+            absl::StrCat(TooManyThreads(device, device_threads, threads),
+                         " (the first number is what the report is of, and has to be measured; "
+                         "--allow-predicted plans for further ones by predicted times)"));
+      }
+      is_first = false;
+    }
   }
   return absl::OkStatus();
 }

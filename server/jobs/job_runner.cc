@@ -13,6 +13,7 @@
 #include "proto/wire/job_state.h"
 #include "proto/wire/names.h"
 #include "proto/wire/options.h"
+#include "proto/wire/plan_options.h"
 #include "server/jobs/job_artifacts.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/telemetry/log.h"
@@ -89,7 +90,7 @@ absl::StatusOr<v1::Job> JobRunner::Run(const LeasedJob& job, std::shared_ptr<Wak
                                        const std::atomic<bool>& stopping) {
   JobStore& jobs = *context_.stores.jobs;
   PLAIT_ASSIGN_OR_RETURN(JobSpec spec, ReadJobSpec(job));
-  const std::optional<JobDevices> devices = FindDevices(job.job.options().device());
+  const std::optional<JobDevices> devices = FindDevices(job.job.options());
   // The worker has gone since the job was taken: it waits for the next one.
   if (!devices) return jobs.Release(job.lease);
   const absl::StatusOr<std::vector<v1::Device>> runtimes = FindRuntimes(job.job.options());
@@ -356,16 +357,21 @@ absl::StatusOr<std::vector<v1::Device>> JobRunner::FindRuntimes(
                      "a runtime that the job names is not there any more (plait devices)");
 }
 
-std::optional<v1::Device> JobRunner::FindDevice(const std::string& id) {
+std::optional<v1::Device> JobRunner::FindDevice(const std::string& id,
+                                                const v1::OptimizeOptions& options) {
+  std::optional<v1::Device> found;
   for (DeviceAvailability& entry : context_.pool.Devices()) {
-    if (entry.device.id() == id) return std::move(entry.device);
+    if (entry.device.id() != id) continue;
+    if (wire::CheckThreads(options, entry.device.cores()).ok()) return std::move(entry.device);
+    if (!found) found = std::move(entry.device);
   }
-  return std::nullopt;
+  return found;
 }
 
-std::optional<JobRunner::JobDevices> JobRunner::FindDevices(const std::string& id) {
+std::optional<JobRunner::JobDevices> JobRunner::FindDevices(const v1::OptimizeOptions& options) {
+  const std::string& id = options.device();
   const std::optional<v1::Device> described = wire::DescribedDevice(id);
-  std::optional<v1::Device> working = FindDevice(described ? wire::kComparingDevice : id);
+  std::optional<v1::Device> working = FindDevice(described ? wire::kComparingDevice : id, options);
   if (!working) return std::nullopt;
   v1::Device named = described ? *described : *working;
   if (wire::IsSimulated(named)) named.set_predicted(true);

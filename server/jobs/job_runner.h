@@ -129,11 +129,12 @@ class JobRunner {
   // Those that the job names, or all that there are. Waits until it is known which those are.
   // Errors: DEVICE_UNAVAILABLE for one that has gone since the job was submitted.
   absl::StatusOr<std::vector<v1::Device>> FindRuntimes(const v1::OptimizeOptions& options);
-  // Of a connected worker; nothing when there is none with this id.
-  std::optional<v1::Device> FindDevice(const std::string& id);
+  // Of a connected worker, which has the threads that the job asks for if any has; nothing when
+  // there is none with this id.
+  std::optional<v1::Device> FindDevice(const std::string& id, const v1::OptimizeOptions& options);
 
   // Nothing when there is no such worker.
-  std::optional<JobDevices> FindDevices(const std::string& id);
+  std::optional<JobDevices> FindDevices(const v1::OptimizeOptions& options);
 
   const JobRunnerContext context_;
   const JobRunnerOptions options_;

@@ -17,6 +17,7 @@
 #include "proto/wire/digest.h"
 #include "server/search_child/measurement_source.h"
 #include "server/search_child/output_file.h"
+#include "server/search_child/plan_targets.h"
 #include "server/search_child/plans_in_body.h"
 #include "server/search_child/protocol/descriptors.h"
 
@@ -188,9 +189,7 @@ class Measurer {
       return std::unique_ptr<RuntimeSource>();
     }
     PLAIT_RETURN_IF_ERROR(file_.Tell(context_.connection));
-    inputs.threads = found_.start.options().threads() > 0
-                         ? std::min(found_.start.options().threads(), found_.start.device().cores())
-                         : found_.start.device().cores();
+    inputs.threads = ThreadsOfJob(found_.start.options(), found_.start.device().cores());
     inputs.tolerance = ToleranceOf(found_.start.options());
     return MakeRemoteRuntimes(found_.start, context_.connection, context_.clock, context_.ends_at,
                               std::move(inputs));

@@ -1,6 +1,5 @@
 #include "server/search_child/plan_targets.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,7 +7,7 @@
 #include "base/limits.h"
 #include "base/status_macros.h"
 #include "optimizer/onnx/assume_batch.h"
-#include "proto/wire/error.h"
+#include "proto/wire/plan_options.h"
 #include "server/search_child/shape_variables.h"
 
 namespace plait {
@@ -62,29 +61,14 @@ absl::StatusOr<std::vector<Bindings>> ShapesOf(const Model& model,
   return shapes;
 }
 
-// In the order in which they are asked for. All that the device has, where nothing is.
-absl::StatusOr<std::vector<int>> ThreadsOf(const v1::OptimizeOptions& options,
-                                           const DeviceDescription& device) {
+// In the order in which they are asked for.
+std::vector<int> ThreadsOfPlans(const v1::OptimizeOptions& options,
+                                const DeviceDescription& device) {
   std::vector<int> threads;
   for (const v1::PlanFor& plan : options.plan_for()) {
     threads.insert(threads.end(), plan.threads().begin(), plan.threads().end());
   }
-  if (threads.empty()) {
-    const int wanted = options.threads();
-    threads.push_back(wanted > 0 ? std::min(device.threads, wanted) : device.threads);
-  }
-  for (const int count : threads) {
-    if (count <= device.threads || options.allow_predicted()) continue;
-    return InvalidPlans(absl::StrCat("options.plan_for: ", count, " threads, and the device has ",
-                                     device.threads,
-                                     " (--allow-predicted plans for them by predicted times)"));
-  }
-  if (threads.front() > device.threads) {
-    return InvalidPlans(
-        absl::StrCat("options.plan_for: the first number is what the report is of and "
-                     "has to be measured: at most ",
-                     device.threads, ", is ", threads.front()));
-  }
+  if (threads.empty()) threads.push_back(ThreadsOfJob(options, device.threads));
   return threads;
 }
 
@@ -94,7 +78,9 @@ absl::StatusOr<std::vector<PlanTarget>> PlanTargetsOf(const Model& model,
                                                       const v1::OptimizeOptions& options,
                                                       const DeviceDescription& device,
                                                       std::vector<std::string>* warnings) {
-  PLAIT_ASSIGN_OR_RETURN(const std::vector<int> threads, ThreadsOf(options, device));
+  // Once more: the worker may be another one than when the job was taken.
+  PLAIT_RETURN_IF_ERROR(wire::CheckThreads(options, device.threads));
+  const std::vector<int> threads = ThreadsOfPlans(options, device);
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Bindings> shapes, ShapesOf(model, options, warnings));
   if (threads.size() * shapes.size() > kPlansPerModelMax) {
     return InvalidPlans(absl::StrCat("at most ", kPlansPerModelMax,
@@ -108,6 +94,10 @@ absl::StatusOr<std::vector<PlanTarget>> PlanTargetsOf(const Model& model,
     }
   }
   return targets;
+}
+
+int ThreadsOfJob(const v1::OptimizeOptions& options, int device_threads) {
+  return options.threads() > 0 ? options.threads() : device_threads;
 }
 
 DeviceDescription DeviceWithThreads(DeviceDescription device, int threads) {

@@ -30,6 +30,9 @@ absl::StatusOr<std::vector<PlanTarget>> PlanTargetsOf(const Model& model,
                                                       const DeviceDescription& device,
                                                       std::vector<std::string>* warnings);
 
+// How many threads a job without `plan_for` is for: as many as it asks for, or all that there are.
+int ThreadsOfJob(const v1::OptimizeOptions& options, int device_threads);
+
 // The device as far as a plan for so many threads may use it. It keeps its fingerprint, under which
 // its profiles are known, unless it has not so many threads.
 DeviceDescription DeviceWithThreads(DeviceDescription device, int threads);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/statistics.h"
+#include "server/search_child/plan_targets.h"
 
 namespace plait {
 namespace {
@@ -30,9 +31,7 @@ void AddPlait(const internal::Start& start, const SearchResult& found, v1::Repor
   v1::RuntimeReport& line = *report.add_runtimes();
   line.set_runtime(kPlait);
   line.set_version(start.engine_version());
-  const int cores = start.device().cores();
-  const int asked = start.options().threads();
-  line.set_threads(asked > 0 ? std::min(asked, cores) : cores);
+  line.set_threads(ThreadsOfJob(start.options(), start.device().cores()));
   line.set_options(absl::StrCat("threads=", line.threads()));
   SetRuntimeTimes(found.baseline_latency_us, found.optimized_latency_us, &line);
   SetRatio(found.speedup, &line);

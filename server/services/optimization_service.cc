@@ -19,6 +19,7 @@
 #include "proto/wire/names.h"
 #include "proto/wire/options.h"
 #include "proto/wire/page.h"
+#include "proto/wire/plan_options.h"
 #include "server/services/rpc_scope.h"
 #include "server/telemetry/log.h"
 
@@ -58,6 +59,17 @@ absl::Status CheckDevice(const ServiceContext& context, const std::string& devic
   return wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE,
                      absl::StrCat("no worker serves device \"", device,
                                   "\" (there are: ", names.empty() ? "none" : names, ")"));
+}
+
+// Of the workers that are connected the one with most. Where none is, as while it restarts, the job
+// finds out; a replay runs on the device of its log.
+absl::Status CheckThreads(const ServiceContext& context, const v1::OptimizeOptions& options) {
+  if (options.has_measurement_log()) return absl::OkStatus();
+  int threads = 0;
+  for (const DeviceAvailability& entry : context.pool.Devices()) {
+    if (entry.device.id() == options.device()) threads = std::max(threads, entry.device.cores());
+  }
+  return threads == 0 ? absl::OkStatus() : wire::CheckThreads(options, threads);
 }
 
 // A replay measures nothing: its log says what the runtimes of then did.
@@ -144,6 +156,7 @@ absl::Status CheckRequest(const ServiceContext& context, const Caller& caller,
   PLAIT_ASSIGN_OR_RETURN(*job.mutable_options(), wire::CheckedOptions(request.options()));
   PLAIT_RETURN_IF_ERROR(CheckModelSize(request.model()));
   PLAIT_RETURN_IF_ERROR(CheckDevice(context, job.options().device()));
+  PLAIT_RETURN_IF_ERROR(CheckThreads(context, job.options()));
   PLAIT_RETURN_IF_ERROR(CheckRuntimes(context, job.options()));
   PLAIT_RETURN_IF_ERROR(CheckBlob(context, caller.tenant, "model", "model", request.model()));
   PLAIT_RETURN_IF_ERROR(CheckBlobsOf(context, caller.tenant, job.options()));

@@ -97,7 +97,7 @@ def test_a_model_beside_itself_does_not_fail(cli, model_file):
     (["--runtime", "openvino", "--ignore-plan"], "--ignore-plan: is for --runtime plait"),
     (["--runtime", "openvino", "--require-plan"], "--require-plan: is for --runtime plait"),
     (["--runtime", "onnxruntime", "--device", "cuda:0"], "--device: is for --runtime plait"),
-    (["--runtime", "onnxruntime", "--threads", "9999"], "--threads: at most"),
+    (["--runtime", "onnxruntime", "--threads", "9999"], "--threads: cpu has"),
     (["--junit", "/nonexistent/gate.xml"], "/nonexistent/gate.xml"),
     (["--markdown", "/nonexistent/gate.md"], "/nonexistent/gate.md"),
 ])

@@ -147,7 +147,7 @@ def test_more_threads_than_there_are_need_a_prediction(cli, folder, model_file):
     original, output = model_file("tiny_resnet"), folder / "out.onnx"
     asked = ("--plan-for", "cpu:threads=1,200")
     refused = optimize(cli, original, output, *asked).expect(2)
-    assert "200 threads, and the device has" in refused.err
+    assert "options.plan_for: cpu has" in refused.err and "asked for are 200" in refused.err
     report = optimize(cli, original, output, *asked, "--allow-predicted").expect(0).json
     assert [plan["predicted"] for plan in report["plans"]] == [False, True]
     assert report["plans"][1]["predicted_us"] > 0
@@ -155,6 +155,30 @@ def test_more_threads_than_there_are_need_a_prediction(cli, folder, model_file):
     listed = cli.run("plans", output, "--threads", "1", "--json").expect(0).json["plans"]
     assert [(plan["threads"], plan["predicted"]) for plan in listed] == [(1, False), (200, True)]
     assert "by predicted times" in cli.run("plans", output).expect(0).out
+
+
+def test_more_threads_than_there_are_are_refused_with_a_way_out(cli, folder, model_file):
+    model, output = model_file("tiny_resnet"), folder / "out.onnx"
+    os.sched_setaffinity(0, CORES[:1])
+    try:
+        for verb in (["run", model, "--seed", "1"], ["bench", model], ["explain", model],
+                     ["gate", model, model], ["gate", model, model, "--runtime", "onnxruntime"],
+                     ["verify", model, model], ["diff", model, model]):
+            refused = cli.run(*verb, "--threads", "2").expect(2)
+            assert refused.last_error_line.endswith(
+                "--threads: cpu has 1 by affinity, cpuset, quota and settings, asked for are 2 "
+                "(0: all of them)"), refused.err
+        refused = optimize(cli, model, output, "--threads", "2").expect(2)
+        assert "options.threads: cpu has 1 by affinity" in refused.last_error_line
+        assert not output.exists()
+        # What the message proposes.
+        way_out = "--plan-for cpu:threads=1,2 --allow-predicted"
+        assert way_out in refused.last_error_line
+        report = optimize(cli, model, output, *way_out.split()).expect(0).json
+        assert [plan["predicted"] for plan in report["plans"]] == [False, True]
+        assert "cpu has 1" in cli.run("plans", output, "--threads", "2").expect(2).last_error_line
+    finally:
+        os.sched_setaffinity(0, CORES)
 
 
 @pytest.mark.parametrize("name", ["tiny_bert", "tiny_nasnet"])

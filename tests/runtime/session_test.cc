@@ -3,9 +3,11 @@
 #include <functional>
 #include <utility>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "base/limits.h"
 #include "tests/loading/planned_model.h"
 
 // Which shapes a session keeps loaded, of a model whose plans are for some of them.
@@ -46,6 +48,20 @@ TEST_F(SessionTest, ThePlansOfAFileAreLoadedAtOnceAndStay) {
   for (int64_t rows = 9; rows < 9 + static_cast<int64_t>(kSessionShapesMax); ++rows) LoadRows(rows);
   EXPECT_FALSE(planned.expired());
   EXPECT_TRUE(bound.expired());
+}
+
+TEST_F(SessionTest, MoreThreadsThanThereAreAreCutAndThatIsSaid) {
+  const int threads = OpenCpu(kThreadsMax)->device().threads;
+  ASSERT_LT(threads, kThreadsMax);
+  Open({2}, {.threads = kThreadsMax});
+  ASSERT_NE(session_, nullptr);
+  EXPECT_EQ(session_->plan().threads, threads);
+  EXPECT_THAT(
+      session_->plan().explanation,
+      testing::HasSubstr(absl::StrCat("; of the 1024 threads asked for there are ", threads)));
+  Open({2}, {.threads = 1});
+  ASSERT_NE(session_, nullptr);
+  EXPECT_THAT(session_->plan().explanation, testing::Not(testing::HasSubstr("asked for")));
 }
 
 TEST_F(SessionTest, PlansOfAnotherDeviceOfItsInstructionsAreLoaded) {

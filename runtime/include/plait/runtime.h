@@ -159,8 +159,9 @@ typedef struct plait_session_options {
   const char* device; /* "cpu"; NULL: that */
   const plait_input_shape* input_shapes;
   size_t input_shape_count;
-  /* Of a run, at most as many as the process may keep busy. 0: as many as the best plan inside the
-   * model is for, and all where there is none. */
+  /* Of a run, at most: of more than the process may keep busy it takes those, as a program may move
+   * to a smaller machine, and the plan's explanation says so. 0: as many as the best plan inside
+   * the model is for, and all where there is none. */
   int32_t threads;
   /* Not 0: threads stay on a processor each while they compute, for a program that has the machine
    * to itself. All sessions of a process have to agree. */

@@ -15,7 +15,7 @@ class JobOptions(TypedDict, total=False):
     default of `plait optimize` (docs/cli.md says more of each).
 
     device: A device that Client.devices names; "cpu".
-    threads: Threads that the model may use; 0: all that the device has.
+    threads: Threads that the model may use, as many as the device has at most; 0: all.
     budget: Seconds that all of it may take; 60, or up to 600 for a model of much work.
     search: How graphs are searched: "none", "normal_form", "taso", "autograph" or "plait"; or
         one of autograph's ablations, "autograph_no_dp", "autograph_no_partition",

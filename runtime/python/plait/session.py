@@ -30,10 +30,11 @@ class InferenceSession:
                  input_shapes: Mapping[str, Sequence[int]] | None = None,
                  pin_threads: bool = False, ignore_plan: bool = False, require_plan: bool = False,
                  providers: Sequence[Any] | None = None, host_options: Any = None) -> None:
-        """`path_or_bytes`: a path, or a serialized ModelProto. `threads`: of a run; 0: as many as
-        the plan inside the model is for. `input_shapes`: name to shape, of inputs whose model
-        leaves dimensions open. `pin_threads`: threads stay on a processor each, for a program that
-        has the machine to itself. `ignore_plan`, `require_plan`: the plan inside the model is not
+        """`path_or_bytes`: a path, or a serialized ModelProto. `threads`: of a run, at most: of
+        more than the process may keep busy it takes those, and `plan` says so; 0: as many as the
+        plan inside the model is for. `input_shapes`: name to shape, of inputs whose model leaves
+        dimensions open. `pin_threads`: threads stay on a processor each, for a program that has
+        the machine to itself. `ignore_plan`, `require_plan`: the plan inside the model is not
         used; without it there is an error. `providers`: onnxruntime's; plait stands for
         "CPUExecutionProvider", which has to be among them. `host_options`: an
         onnxruntime.SessionOptions for the nodes that plait lacks, which run in onnxruntime

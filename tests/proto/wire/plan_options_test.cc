@@ -1,3 +1,5 @@
+#include "proto/wire/plan_options.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,6 +53,32 @@ TEST(WirePlanOptionsTest, NumbersOfThreadsAreCheckedOneByOne) {
   v1::OptimizeOptions twice = ForThreads({1});
   twice.set_threads(1);
   EXPECT_EQ(RefusedField(twice), "options.threads");
+}
+
+TEST(WirePlanOptionsTest, MoreThreadsThanTheDeviceHasAreRefusedWithAWayOut) {
+  v1::OptimizeOptions options;
+  options.set_threads(64);
+  options = *CheckedOptions(options);
+  EXPECT_TRUE(CheckThreads(options, 64).ok());
+  const absl::Status status = CheckThreads(options, 2);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_EQ(FieldOf(status), "options.threads");
+  EXPECT_EQ(status.message(),
+            "options.threads: cpu has 2 by affinity, cpuset, quota and settings, asked for are 64 "
+            "(0: all of them; --plan-for cpu:threads=2,64 --allow-predicted plans for more by "
+            "predicted times)");
+  options.set_device("reference");
+  EXPECT_THAT(std::string(CheckThreads(options, 2).message()),
+              testing::HasSubstr("reference has 2, asked for are 64"));
+}
+
+TEST(WirePlanOptionsTest, FurtherPlansMayBePredictedForMoreThreads) {
+  v1::OptimizeOptions options = *CheckedOptions(ForThreads({2, 64}));
+  EXPECT_TRUE(CheckThreads(options, 64).ok());
+  EXPECT_EQ(FieldOf(CheckThreads(options, 2)), "options.plan_for");
+  options.set_allow_predicted(true);
+  EXPECT_TRUE(CheckThreads(options, 2).ok());
+  EXPECT_EQ(FieldOf(CheckThreads(options, 1)), "options.plan_for") << "the first is measured";
 }
 
 TEST(WirePlanOptionsTest, RangesGoUpwards) {

@@ -128,6 +128,7 @@ int Behave(const std::string& how, const internal::Start& start, const std::stri
   }
   if (how == "tell_limits") return Refuse(limits);
   if (how == "tell_task_time") return Refuse(absl::StrCat(start.task_seconds_max()));
+  if (how == "tell_cores") return Refuse(absl::StrCat(start.device().cores()));
   if (how == "tell_profiles") return Refuse(absl::StrCat(start.profiles_size()));
   if (how == "tell_budget") return Refuse(absl::StrCat(start.options().budget_seconds()));
   if (how == "tell_stopped_time" || how == "ask_and_tell_stopped_time") {

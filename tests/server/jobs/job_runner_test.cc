@@ -20,10 +20,16 @@ class JobRunnerTest : public testing::Test {
  protected:
   JobRunnerTest() : metrics_("1", "1"), pool_(clock_, {}) {
     OpenEmptyStores();
+    ConnectWorker(1);
+  }
+
+  // The device that has so many cores.
+  void ConnectWorker(int cores) {
     worker::v1::SynchronizeRequest worker;
-    worker.set_worker_id("w1");
+    worker.set_worker_id(absl::StrCat("w", cores));
     worker.mutable_device()->set_id("cpu");
-    worker.mutable_device()->set_fingerprint("cpu-1");
+    worker.mutable_device()->set_fingerprint(absl::StrCat("cpu-", cores));
+    worker.mutable_device()->set_cores(cores);
     worker.mutable_idle();
     pool_.Synchronize(worker, WorkerPlace::kElsewhere);
   }
@@ -51,6 +57,7 @@ class JobRunnerTest : public testing::Test {
     *job.mutable_model() = wire::DigestToProto(*PutBlob(*stores_.blobs, "model"));
     job.mutable_options()->set_device(device_);
     job.mutable_options()->set_search(how);
+    job.mutable_options()->set_threads(threads_);
     EXPECT_TRUE(stores_.jobs->Submit({job, "", ""}).ok());
   }
 
@@ -91,6 +98,7 @@ class JobRunnerTest : public testing::Test {
   FaultyJobStore* jobs_ = nullptr;    // in stores_
   std::string program_ = PLAIT_FAKE_SEARCH_CHILD;
   std::string device_ = "cpu";  // of jobs
+  int threads_ = 0;             // of jobs
   int64_t child_memory_bytes_ = 0;
   int search_threads_ = 0;
   absl::Duration task_time_max_ = absl::Minutes(10);
@@ -157,6 +165,14 @@ TEST_F(JobRunnerTest, FillsTheDefaultBudgetIn) {
 
 TEST_F(JobRunnerTest, SaysHowLongATaskMayTake) {
   EXPECT_EQ(Run("tell_task_time").error().message(), "600");
+}
+
+TEST_F(JobRunnerTest, RunsWhereThereAreAsManyThreadsAsTheJobAsksFor) {
+  ConnectWorker(4);
+  EXPECT_EQ(Run("tell_cores").error().message(), "1");
+  threads_ = 3;
+  Submit("tell_cores", "job-2");
+  EXPECT_EQ(RunOnce().error().message(), "4");
 }
 
 // Otherwise no job of the device could ever run again.

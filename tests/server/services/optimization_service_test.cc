@@ -244,6 +244,24 @@ TEST_F(OptimizationServiceTest, KnowsTheDevicesOfConnectedWorkers) {
   EXPECT_TRUE(Submit(request).ok());
 }
 
+TEST_F(OptimizationServiceTest, RefusesMoreThreadsThanAnyWorkerHas) {
+  v1::OptimizeModelRequest request = ModelRequest();
+  request.mutable_options()->set_threads(3);
+  EXPECT_TRUE(Submit(request).ok()) << "its worker has not called yet";
+  ConnectWorker("w1", "cpu", /*cores=*/2);
+  EXPECT_THAT(Submit(request).status(),
+              AllOf(HasReason(v1::ERROR_REASON_INVALID_REQUEST),
+                    Says("options.threads: cpu has 2 by affinity, cpuset, quota and settings")));
+  request.set_validate_only(true);
+  EXPECT_TRUE(absl::IsInvalidArgument(Submit(request).status()));
+  // A replay measures nothing.
+  *request.mutable_options()->mutable_measurement_log() = Give("a log");
+  EXPECT_TRUE(Submit(request).ok()) << Submit(request).status();
+  request.mutable_options()->clear_measurement_log();
+  ConnectWorker("w2", "cpu", /*cores=*/4);
+  EXPECT_TRUE(Submit(request).ok()) << Submit(request).status();
+}
+
 TEST_F(OptimizationServiceTest, OneTenantCannotFillTheQueue) {
   for (int i = 0; i < kTenantJobsMax; ++i) SubmitJob("alice");
   EXPECT_THAT(Submit(ModelRequest()).status(), HasReason(v1::ERROR_REASON_QUOTA_EXCEEDED));

@@ -1,5 +1,6 @@
 #include "tests/server/services/services_fixture.h"
 
+#include "absl/strings/str_cat.h"
 #include "server/telemetry/log.h"
 #include "storage/blob_bytes.h"
 
@@ -74,12 +75,15 @@ v1::Job ServicesTest::SubmitJob(absl::string_view tenant) {
   return response->job();
 }
 
-void ServicesTest::ConnectWorker(const std::string& worker_id, const std::string& device_id) {
+void ServicesTest::ConnectWorker(const std::string& worker_id, const std::string& device_id,
+                                 int cores) {
   worker::v1::SynchronizeRequest request;
   request.set_worker_id(worker_id);
   request.mutable_device()->set_id(device_id);
   request.mutable_device()->set_backend("cpu");
   request.mutable_device()->set_fingerprint(device_id + "-fingerprint");
+  if (cores > 0) request.mutable_device()->mutable_fingerprint()->append(absl::StrCat("-", cores));
+  request.mutable_device()->set_cores(cores);
   request.mutable_idle();
   pool_.Synchronize(request, WorkerPlace::kThisHost);
 }

@@ -94,8 +94,8 @@ class ServicesTest : public testing::Test {
   // Queues a job for it.
   v1::Job SubmitJob(absl::string_view tenant = "alice");
 
-  // A worker with a device calls, and has nothing to do.
-  void ConnectWorker(const std::string& worker_id, const std::string& device_id);
+  // A worker with a device calls, and has nothing to do. Devices of other cores are others.
+  void ConnectWorker(const std::string& worker_id, const std::string& device_id, int cores = 0);
 
   // The times that the RPC was counted with a gRPC code, such as "OK".
   double Counted(absl::string_view method, absl::string_view code);
