@@ -16,7 +16,9 @@
 #include "loading/load_segments.h"
 #include "loading/plan_rebinder.h"
 #include "loading/segmented_executable.h"
+#include "loading/split_host_part.h"
 #include "optimizer/search/predicted_plan.h"
+#include "optimizer/search/segments.h"
 #include "proto/wire/error.h"
 #include "proto/wire/plan_options.h"
 
@@ -41,6 +43,19 @@ absl::StatusOr<Plan> MeasuredBaseline(const Graph& graph, const DeviceDescriptio
                    {device.fingerprint, std::string(PlanEngineVersion()), device.threads},
                    budgeted));
   return std::move(planned.plan);
+}
+
+// What is said of a model whose nodes plait runs, though not by one plan. REQUIRES: HasOpaqueNodes.
+// Errors: that; Unimplemented where there is a node that plait does not run.
+absl::Status HasSeveralPlans(const Bound& bound) {
+  for (const Segment& segment : SegmentsOf(bound.graph)) {
+    if (segment.is_host) PLAIT_RETURN_IF_ERROR(CheckRunsByItself(bound, segment.region));
+  }
+  const OpaqueNode& node = bound.opaque_nodes.front();
+  return absl::InvalidArgumentError(
+      absl::StrCat("node ", node.name, ": ", node.op_type,
+                   " runs on the host, between parts of the model that have a plan each (plait "
+                   "run, bench, gate and verify take such a model)"));
 }
 
 // What runs a model that plait's programs do not.
@@ -113,6 +128,7 @@ class Loading {
     if (options_.require_plan && !parts->is_embedded) {
       return Rejected(absl::FailedPreconditionError(parts->explanation));
     }
+    parted.kernels = parts->kernels;
     LoadedExecutable loaded;
     loaded.model = {path_,
                     OutputNames(parted.model),
@@ -139,7 +155,9 @@ class Loading {
   // Without an embedded plan every node needs a kernel.
   absl::Status CheckNodes(const Bound& bound) const {
     const absl::Status known = CheckNoOpaqueNode(bound);
-    return known.ok() ? known : Rejected(WithWayOut(known));
+    if (known.ok()) return known;
+    const absl::Status parts = HasSeveralPlans(bound);
+    return Rejected(absl::IsUnimplemented(parts) ? WithWayOut(known) : parts);
   }
 
   absl::Status LoadDefault(const Model& model, const Bound& bound,
@@ -238,6 +256,11 @@ absl::StatusOr<std::unique_ptr<Executable>> LoadOn(const LoadedModel& model, Exe
       LoadedSegments parts,
       LoadSegments({parted.model, parted.bound, parted.plans, PartsLoading{executor}}));
   return std::make_unique<SegmentedExecutable>(std::move(parts.model), parts.reference_nodes);
+}
+
+ExecutableLoader LoaderOf(const LoadedModel& model, Executor& executor) {
+  if (model.parts == nullptr) return nullptr;
+  return [&model, &executor] { return LoadOn(model, executor); };
 }
 
 Json PlanChoiceJson(const LoadedModel& model) {

@@ -8,7 +8,7 @@
 #include "client/command.h"
 #include "client/json.h"
 #include "client/local_profiler.h"
-#include "gpu_worker/executor/executor.h"
+#include "gpu_worker/executor/measure_plans.h"
 #include "loading/file_plans.h"
 #include "optimizer/onnx/bind.h"
 
@@ -19,6 +19,7 @@ struct PartedModel {
   Model model;
   Bound bound;
   std::vector<FilePlan> plans;
+  int kernels = 0;  // of all parts
 };
 
 // A model that is ready to be loaded on a device: its graph, a plan and its weights.
@@ -95,6 +96,10 @@ absl::StatusOr<LoadedExecutable> LoadExecutable(const std::string& path, const L
 
 // Loads what LoadModel found. Errors: those of Executor::Load and LoadSegments.
 absl::StatusOr<std::unique_ptr<Executable>> LoadOn(const LoadedModel& model, Executor& executor);
+
+// The same for whoever loads it again and again; nullptr of a model that runs by its plan, which
+// says all. Both must outlive it.
+ExecutableLoader LoaderOf(const LoadedModel& model, Executor& executor);
 
 // --device, --threads, --instruction-set and --shape: for verbs that run models themselves.
 // The names are the same for all of these verbs.

@@ -63,7 +63,7 @@ Json BenchedModelJson(const LoadedModel& model, const CandidateMeasurement& meas
   json["samples"] = measurement.latency_us.size();
   json["embedded_plan"] = model.embedded_plan;
   json["plan"] = PlanChoiceJson(model);
-  json["kernels"] = model.plan.steps.size();
+  json["kernels"] = model.parts == nullptr ? model.plan.steps.size() : model.parts->kernels;
   json["fallback_nodes"] = measurement.fallback_nodes;
   return json;
 }
@@ -112,13 +112,16 @@ absl::StatusOr<ExitCode> RunBench(const CommandContext& context) {
   // Kernels that were chosen twice may differ, and with them the times of models that do not.
   const std::unique_ptr<LocalProfiles> profiles = MakeProfiles(*executor);
   loading.profiles = profiles.get();
+  loading.takes_parts = true;
   const std::vector<std::string>& paths = arguments.positionals();
   PLAIT_ASSIGN_OR_RETURN(
       const std::vector<LoadedModel> models,
       LoadModels(paths, std::vector<LoadOptions>(paths.size(), loading), *executor, &warnings));
   PrintWarnings(context.console, warnings);
   std::vector<CandidatePlan> candidates;
-  for (const LoadedModel& model : models) candidates.push_back({&model.graph, &model.plan});
+  for (const LoadedModel& model : models) {
+    candidates.push_back({&model.graph, &model.plan, LoaderOf(model, *executor)});
+  }
   MeasureOptions measuring;
   // A round is one sample of every model, in turn.
   const int64_t rounds =

@@ -139,6 +139,7 @@ absl::StatusOr<GateReport> MeasureInPlait(const CommandContext& context) {
   // Kernels that were chosen twice may differ, and with them the times of models that do not.
   const std::unique_ptr<LocalProfiles> profiles = MakeProfiles(*executor);
   loading.profiles = profiles.get();
+  loading.takes_parts = true;
   std::vector<std::string> warnings;
   const std::vector<std::string>& paths = arguments.positionals();
   PLAIT_ASSIGN_OR_RETURN(
@@ -152,8 +153,10 @@ absl::StatusOr<GateReport> MeasureInPlait(const CommandContext& context) {
   report.device = executor->device();
   report.options = OptionsOfTest(arguments);
   report.options.time_max -= clock.Monotonic() - start;
-  PairedPlans pairs(*executor, {models[0].graph, models[0].plan, *models[0].weights},
-                    {models[1].graph, models[1].plan, *models[1].weights},
+  const auto plan = [&](const LoadedModel& model) {
+    return GatedPlan{model.graph, model.plan, *model.weights, LoaderOf(model, *executor)};
+  };
+  PairedPlans pairs(*executor, plan(models[0]), plan(models[1]),
                     static_cast<uint64_t>(arguments.Integer("--seed")));
   PLAIT_ASSIGN_OR_RETURN(report.outcome, DecideGate(pairs, clock, report.options));
   return report;

@@ -28,8 +28,9 @@ absl::Status TimeRound(Executable& executable, const RoundRuns& runs, std::vecto
 
 // Ready to be timed: its first run, which pages in, is over.
 absl::StatusOr<std::unique_ptr<Executable>> PairedPlans::Load(const GatedPlan& plan) {
-  PLAIT_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable,
-                         executor_.Load(plan.graph, plan.plan, plan.weights));
+  PLAIT_ASSIGN_OR_RETURN(
+      std::unique_ptr<Executable> executable,
+      plan.load != nullptr ? plan.load() : executor_.Load(plan.graph, plan.plan, plan.weights));
   PLAIT_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, MakeInputs(plan.graph, seed_));
   PLAIT_RETURN_IF_ERROR(executable->SetInputs(inputs));
   PLAIT_RETURN_IF_ERROR(executable->Time(1).status());

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "client/gate/decide.h"
-#include "gpu_worker/executor/executor.h"
+#include "gpu_worker/executor/measure_plans.h"
 
 namespace plait {
 
@@ -10,6 +10,7 @@ struct GatedPlan {
   const Graph& graph;
   const Plan& plan;
   const WeightSource& weights;
+  ExecutableLoader load = nullptr;  // as of a CandidatePlan
 };
 
 // Measures two plans on a device, on seeded random inputs. A load has an even number of rounds, two

@@ -107,8 +107,10 @@ class Measurement {
     PLAIT_RETURN_IF_ERROR(
         CheckMemory("candidates", SaturatingAdd(bytes, kept_bytes_), executor_.device()));
     const Stopwatch load_time;
-    PLAIT_ASSIGN_OR_RETURN(candidate.executable,
-                           executor_.Load(*candidate.plan.graph, *candidate.plan.plan, weights_));
+    const CandidatePlan& plan = candidate.plan;
+    PLAIT_ASSIGN_OR_RETURN(
+        candidate.executable,
+        plan.load != nullptr ? plan.load() : executor_.Load(*plan.graph, *plan.plan, weights_));
     candidate.measurement.load_ms.push_back(load_time.elapsed_us() / 1000);
     candidate.measurement.fallback_nodes = candidate.executable->fallback_nodes();
     candidate.measurement.step_variants = candidate.executable->step_variants();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <stop_token>
 #include <vector>
 
@@ -10,10 +12,16 @@
 
 namespace plait {
 
+// Loads an executable anew each time. Errors: as Executor::Load.
+using ExecutableLoader = std::function<absl::StatusOr<std::unique_ptr<Executable>>()>;
+
 // A whole graph with its plan. Both outlive the call they are passed to.
 struct CandidatePlan {
   const Graph* graph;
   const Plan* plan;
+  // In the place of Executor::Load, for MeasurePlans: of a graph that runs by several plans. `plan`
+  // is empty then.
+  ExecutableLoader load = nullptr;
 };
 
 // How much is measured, and what counts as equal.

@@ -62,7 +62,8 @@ class StepTiming {
 
   // Loads what has room beside what is loaded already.
   absl::Status Load(TimedPlan& plan) {
-    const auto& [graph, steps] = plan.plan;
+    const Graph* const graph = plan.plan.graph;
+    const Plan* const steps = plan.plan.plan;
     const int64_t bytes = SaturatingAdd(loaded_bytes_, LoadedBytes(*graph, *steps));
     PLAIT_RETURN_IF_ERROR(CheckMemory("plans beside each other", bytes, executor_.device()));
     PLAIT_ASSIGN_OR_RETURN(plan.executable, executor_.Load(*graph, *steps, weights_));

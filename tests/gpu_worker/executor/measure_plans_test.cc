@@ -49,6 +49,29 @@ TEST_F(MeasurePlansTest, CandidatesAreComparedAndTimedBesideTheOriginal) {
   EXPECT_THAT(std::string((*measurements)[3].status().message()), HasSubstr("plan"));
 }
 
+TEST_F(MeasurePlansTest, LoadsByTheCandidatesOwnFunctionAnewEachTime) {
+  const Graph graph = ParseTyped(R"(graph {
+  input %x: float32[4,50]
+  %b = Relu(%x)
+  output %b
+})");
+  const Plan plan = PlanOf(graph);
+  const Plan none;
+  int loads = 0;
+  const ExecutableLoader load = [&] {
+    ++loads;
+    return executor_->Load(graph, plan, NoWeights());
+  };
+  const CandidatePlan candidates[] = {{&graph, &plan}, {&graph, &none, load}};
+  const auto measurements =
+      MeasurePlans(*executor_, candidates, NoWeights(), {.loads = 2, .rounds = 1, .rounds_min = 1});
+  ASSERT_TRUE(measurements.ok()) << measurements.status();
+  ASSERT_TRUE((*measurements)[1].ok()) << (*measurements)[1].status();
+  EXPECT_EQ(loads, 2);
+  EXPECT_EQ((*measurements)[1]->equivalence.verdict, Verdict::kEquivalent);
+  EXPECT_EQ((*measurements)[1]->latency_us.size(), 2u);
+}
+
 // What is far from zero on the way leaves 11 or 12 bits of the input behind its point.
 Graph CoarseGraph(const std::string& first, const std::string& second) {
   return ParseTyped(
