@@ -3,16 +3,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/machine_memory.h"
+#include "base/program_folder.h"
 #include "base/status_macros.h"
 #include "client/command.h"
 #include "client/doctor/machine.h"
 #include "client/doctor/programs.h"
+#include "client/doctor/runtimes.h"
 #include "client/json.h"
 #include "client/loaded_model.h"
 #include "client/server_session.h"
 
 // For scripts: 0 unless there is an error; then 1, and the checks are on stdout all the same.
-// Warnings change nothing. Nothing is written anywhere, and no server is started.
+// Notes and warnings change nothing. Nothing is written anywhere, and no server is started.
 
 namespace plait {
 namespace {
@@ -62,6 +64,9 @@ std::vector<Finding> ServerFindings(const CommandContext& context, const std::st
                                " (install one version)");
   }
   std::vector<Finding> findings = {finding};
+  for (const v1::MissingRuntime& missing : devices->missing_runtimes()) {
+    findings.push_back(MissingRuntimeFinding(missing.name(), missing.reason()));
+  }
   for (const std::string& warning : answer->warnings()) {
     findings.push_back({"server", FindingLevel::kWarning, warning,
                         "see docs/security.md for what is not protected"});
@@ -85,6 +90,10 @@ std::vector<Finding> FindAll(const CommandContext& context) {
   };
   const std::string server = arguments.Text("--server", context.environment.server);
   if (server.empty()) {
+    for (Finding& finding : RuntimeFindings(context.environment.runtimes_python,
+                                            PythonPackagesOf(context.environment.program_folder))) {
+      findings.push_back(std::move(finding));
+    }
     findings.push_back({"server", FindingLevel::kOk, "none is named: this machine does it all"});
     return findings;
   }

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -21,6 +22,30 @@ def test_a_healthy_machine_has_no_error(cli):
     assert all(bool(check["fix"]) == (check["level"] != "ok") for check in found.values())
     threads = len(os.sched_getaffinity(0))
     assert found["cores"]["text"].split()[0] in {str(n) for n in range(1, threads + 1)}
+
+
+def runtimes_of(finished):
+    return [check for check in finished.json["checks"] if check["check"] == "runtime"]
+
+
+def test_runtimes_that_are_missing_are_a_note_with_what_helps(cli, folder):
+    for python in ("none", "/nonexistent/python"):
+        cli.variables["PLAIT_RUNTIMES_PYTHON"] = python
+        (note,) = runtimes_of(cli.run("doctor", "--json").expect(0))
+        assert note["level"] == "note" and "PLAIT_RUNTIMES_PYTHON" in note["fix"]
+        assert "onnxruntime, openvino is missing" in note["text"]
+    # A Python without packages, and one that has ONNX Runtime at least.
+    bare = folder / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    bare.chmod(0o755)
+    cli.variables["PLAIT_RUNTIMES_PYTHON"] = str(bare)
+    notes = runtimes_of(cli.run("doctor", "--json").expect(0))
+    assert [note["level"] for note in notes] == ["note", "note"]
+    assert "onnxruntime is missing: the interpreter has no " in notes[0]["text"]
+    assert "(pip install " in notes[0]["text"]
+    cli.variables["PLAIT_RUNTIMES_PYTHON"] = sys.executable
+    found = runtimes_of(cli.run("doctor", "--json").expect(0))
+    assert found[0]["level"] == "ok" and found[0]["text"].startswith("ONNX Runtime ")
 
 
 def test_a_cache_that_cannot_be_written_is_an_error(new_cli, folder):
