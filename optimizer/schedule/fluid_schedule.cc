@@ -1,6 +1,7 @@
 #include "optimizer/schedule/fluid_schedule.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 // Launches 0, 1 and 2 could start at once and want 0.6, 0.6 and 0.3 of the device, for 4, 4 and 2
@@ -17,18 +18,16 @@ class FluidScheduler {
   FluidScheduler(const ScheduleProblem& problem, const FluidOptions& options)
       : problem_(problem),
         options_(options),
-        readers_(problem.launches.size()),
+        first_reader_(problem.launches.size() + 1, 0),
         open_predecessors_(problem.launches.size(), 0),
         stream_of_(problem.launches.size(), -1),
         begin_us_(problem.launches.size(), 0),
         remaining_us_(problem.launches.size(), 0),
         finish_us_(problem.launches.size(), 0),
         streams_(std::max(1, problem.device.streams_max)) {
+    ListReaders();
     for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
-      for (const int predecessor : problem.launches[launch].predecessors) {
-        readers_[predecessor].push_back(static_cast<int>(launch));
-        ++open_predecessors_[launch];
-      }
+      open_predecessors_[launch] = static_cast<int>(problem.launches[launch].predecessors.size());
       if (open_predecessors_[launch] == 0) AddReady(static_cast<int>(launch));
     }
   }
@@ -61,10 +60,27 @@ class FluidScheduler {
     double Largest() const { return std::max(compute, bandwidth); }
   };
 
+  // Those of each launch side by side, ascending: one list a launch would be hundreds of them in
+  // each of hundreds of schedules.
+  void ListReaders() {
+    for (const Launch& launch : problem_.launches) {
+      for (const int predecessor : launch.predecessors) ++first_reader_[predecessor + 1];
+    }
+    std::partial_sum(first_reader_.begin(), first_reader_.end(), first_reader_.begin());
+    readers_.resize(first_reader_.back());
+    std::vector<size_t> next(first_reader_.begin(), first_reader_.end() - 1);
+    for (size_t launch = 0; launch < problem_.launches.size(); ++launch) {
+      for (const int predecessor : problem_.launches[launch].predecessors) {
+        readers_[next[predecessor]++] = static_cast<int>(launch);
+      }
+    }
+  }
+
   bool IsWhole(int launch) const { return !options_.whole.empty() && options_.whole[launch]; }
 
   const LaunchMode& ModeOfLaunch(int launch) const {
-    return ModeOf(problem_, {.launch = launch, .whole = IsWhole(launch)});
+    const Launch& each = problem_.launches[launch];
+    return IsWhole(launch) ? each.whole : each.part;
   }
 
   void AddReady(int launch) {
@@ -80,7 +96,7 @@ class FluidScheduler {
   void StartWhatFits() {
     Shares shares;
     for (const int launch : running_) shares.Add(ModeOfLaunch(launch));
-    std::vector<int> waiting;
+    size_t waiting = 0;
     for (const int launch : ready_) {
       Shares with = shares;
       with.Add(ModeOfLaunch(launch));
@@ -89,10 +105,10 @@ class FluidScheduler {
         Start(launch);
         shares = with;
       } else {
-        waiting.push_back(launch);
+        ready_[waiting++] = launch;
       }
     }
-    ready_ = std::move(waiting);
+    ready_.resize(waiting);
   }
 
   void Start(int launch) {
@@ -142,9 +158,14 @@ class FluidScheduler {
       const bool has_begun = begin_us_[launch] <= now_us_;
       return has_begun ? now_us_ + remaining_us_[launch] * slowdown : begin_us_[launch];
     };
-    const int next = *std::min_element(running_.begin(), running_.end(),
-                                       [&](int a, int b) { return event_us(a) < event_us(b); });
-    const double next_us = event_us(next);
+    int next = running_.front();
+    double next_us = event_us(next);
+    for (const int launch : running_) {
+      const double us = event_us(launch);
+      if (us >= next_us) continue;
+      next = launch;
+      next_us = us;
+    }
     for (const int launch : running_) {
       if (begin_us_[launch] > now_us_) continue;
       // What ends now has nothing left, whatever rounding says, so that time goes on.
@@ -156,27 +177,32 @@ class FluidScheduler {
 
   // Rounding leaves up to a part in 10^9, as in the simulator.
   void FinishEnded() {
-    std::vector<int> still_running;
-    std::vector<int> ended;
+    ended_.clear();
+    size_t kept = 0;
     for (const int launch : running_) {
       const bool ends = begin_us_[launch] <= now_us_ &&
                         remaining_us_[launch] <= 1e-9 * (1 + ModeOfLaunch(launch).latency_us);
-      (ends ? ended : still_running).push_back(launch);
+      if (ends) {
+        ended_.push_back(launch);
+      } else {
+        running_[kept++] = launch;
+      }
     }
-    running_ = std::move(still_running);
-    for (const int launch : ended) {
+    running_.resize(kept);
+    for (const int launch : ended_) {
       finish_us_[launch] = now_us_;
       streams_[stream_of_[launch]].is_busy = false;
       streams_[stream_of_[launch]].freed_us = now_us_;
-      for (const int reader : readers_[launch]) {
-        if (--open_predecessors_[reader] == 0) AddReady(reader);
+      for (size_t i = first_reader_[launch]; i < first_reader_[launch + 1]; ++i) {
+        if (--open_predecessors_[readers_[i]] == 0) AddReady(readers_[i]);
       }
     }
   }
 
   const ScheduleProblem& problem_;
   const FluidOptions& options_;
-  std::vector<std::vector<int>> readers_;
+  std::vector<size_t> first_reader_;  // of each launch in readers_, and behind the last
+  std::vector<int> readers_;
   std::vector<int> open_predecessors_;
   std::vector<int> stream_of_;
   std::vector<double> begin_us_;
@@ -185,6 +211,7 @@ class FluidScheduler {
   std::vector<Stream> streams_;
   std::vector<int> ready_;    // by priority
   std::vector<int> running_;  // those that are handed over included
+  std::vector<int> ended_;    // at now_us_
   double now_us_ = 0;
   FluidSchedule result_;
 };
