@@ -72,6 +72,7 @@ std::vector<WidthChoice> ChooseWidths(const ScheduleProblem& body) {
     improved = false;
     for (size_t launch = 0; launch < body.launches.size(); ++launch) {
       for (const WidthChoice choice : {WidthChoice::kWhole, WidthChoice::kPart}) {
+        if (choice == best[launch]) continue;
         std::vector<WidthChoice> widths = best;
         widths[launch] = choice;
         const double us = makespan_us(widths);
