@@ -4,17 +4,21 @@
 #include <optional>
 #include <vector>
 
+#include "optimizer/ir/fingerprint.h"
 #include "optimizer/schedule/list_schedule.h"
 #include "optimizer/schedule/policy.h"
 #include "optimizer/schedule/stages.h"
 
 namespace plait {
 
-// What was found out about blocks of launches, kept for the next graphs of the same search, which
-// differ from each other in a few blocks. Answers follow from the block and the device alone, so a
-// schedule is the same whatever a memo knows. Not thread-safe.
+// What was found out about launches, kept for the next graphs of the same search, which differ from
+// each other in a few blocks, or come again. Answers follow from the problem alone, its device
+// included, so a schedule is the same whatever a memo knows. Not thread-safe.
 class ScheduleMemo {
  public:
+  // policy.assign_with(problem, *this). Lives as long as the memo.
+  const Schedule& ScheduleOf(const SchedulePolicy& policy, const ScheduleProblem& problem);
+
   // FastestStages(block, limits). Lives as long as the memo.
   const std::optional<std::vector<Stage>>& StagesOf(const ScheduleProblem& block,
                                                     const StageLimits& limits);
@@ -24,10 +28,9 @@ class ScheduleMemo {
       const ScheduleProblem& block, std::vector<WidthChoice> (*choose)(const ScheduleProblem&));
 
  private:
-  using Key = std::vector<double>;
-
-  std::map<Key, std::optional<std::vector<Stage>>> stages_;
-  std::map<Key, std::vector<WidthChoice>> widths_;
+  std::map<Fingerprint, Schedule> schedules_;
+  std::map<Fingerprint, std::optional<std::vector<Stage>>> stages_;
+  std::map<Fingerprint, std::vector<WidthChoice>> widths_;
 };
 
 }  // namespace plait

@@ -48,7 +48,7 @@ PlannedGraph PlanCover(const Graph& graph, const Cover& cover, const SearchDevic
                        const PlanBinding& binding, const SchedulePolicy& policy,
                        ScheduleMemo& memo) {
   const ScheduleProblem problem = MakeScheduleProblem(cover, device.schedule);
-  const Schedule schedule = policy.assign_with(problem, memo);
+  const Schedule& schedule = memo.ScheduleOf(policy, problem);
   return {MakePlan(graph, cover, schedule, device.catalog, binding), MakespanUs(problem, schedule),
           "", std::string(policy.name)};
 }

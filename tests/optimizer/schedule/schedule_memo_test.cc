@@ -56,6 +56,27 @@ TEST(ScheduleMemoTest, StagesAreThoseOfTheLimits) {
   EXPECT_EQ(memo.StagesOf(problem, {.groups_max = 1}), FastestStages(problem, {.groups_max = 1}));
 }
 
+int scheduled = 0;
+
+Schedule AssignInOrder(const ScheduleProblem& problem, ScheduleMemo& /*memo*/) {
+  ++scheduled;
+  Schedule schedule;
+  for (size_t launch = 0; launch < problem.launches.size(); ++launch) {
+    schedule.push_back({static_cast<int>(launch), 0, true});
+  }
+  return schedule;
+}
+
+TEST(ScheduleMemoTest, SchedulesAProblemOnceByAPolicy) {
+  const SchedulePolicy in_order = {.name = "in order", .assign_with = AssignInOrder};
+  scheduled = 0;
+  ScheduleMemo memo;
+  EXPECT_EQ(memo.ScheduleOf(kGreedyPolicy, ForkJoin()), kGreedyPolicy.assign(ForkJoin()));
+  EXPECT_EQ(memo.ScheduleOf(in_order, ForkJoin()).size(), 6u);
+  EXPECT_EQ(memo.ScheduleOf(in_order, ForkJoin()).size(), 6u);
+  EXPECT_EQ(scheduled, 1);
+}
+
 // Half of the problems come twice.
 TEST(ScheduleMemoTest, SchedulesAreTheSameWhateverIsKnown) {
   for (const SchedulePolicy* policy : AllPolicies()) {
@@ -63,8 +84,9 @@ TEST(ScheduleMemoTest, SchedulesAreTheSameWhateverIsKnown) {
     for (int turn = 0; turn < 40; ++turn) {
       for (const ScheduleProblem& problem :
            {RandomCpuProblem(turn % 20), RandomGpuProblem(turn % 20)}) {
-        EXPECT_EQ(policy->assign_with(problem, memo), policy->assign(problem))
-            << policy->name << " " << turn;
+        const Schedule schedule = policy->assign(problem);
+        EXPECT_EQ(policy->assign_with(problem, memo), schedule) << policy->name << " " << turn;
+        EXPECT_EQ(memo.ScheduleOf(*policy, problem), schedule) << policy->name << " " << turn;
       }
     }
   }
