@@ -32,7 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEARCHES = {"searched": "plait", "without": "normal_form"}
 
 
-def fact(report):
+def facts_of(report):
     """What a row keeps of a job."""
     search = report["search"]
     return {"origin": report["optimized"]["origin"], "plan": report["plan"]["digest"],
@@ -41,10 +41,14 @@ def fact(report):
             "budget_exhausted": search["budget_exhausted"]}
 
 
+def is_one_plan(row):
+    """Whether both jobs returned the same plan of the same graph."""
+    return all(row["searched"][key] == row["without"][key] for key in ("plan", "rules_applied"))
+
+
 def verdict_of(row):
     """Of the interval: "beats", "undecided" or "loses"; "equal" where both plans are one."""
-    searched, without = row["searched"], row["without"]
-    if all(searched[key] == without[key] for key in ("plan", "rules_applied")):
+    if is_one_plan(row):
         return "equal"
     ratio = row["gate"]["ratio"]
     if ratio["low"] is not None and ratio["low"] > 1:
@@ -63,7 +67,7 @@ def measure(options, model):
             output = folder / f"{search}.onnx"
             report, seconds = gated_jobs.optimize(options.plait, model, output, folder / "cache",
                                                   "--search", search, *common)
-            return output, {**fact(report), "seconds": round(seconds, 2)}
+            return output, {**facts_of(report), "seconds": round(seconds, 2)}
 
         # What it measures is what both others ask for.
         job(SEARCHES["searched"])
@@ -71,7 +75,7 @@ def measure(options, model):
         for which, search in SEARCHES.items():
             output, row[which] = job(search)
             outputs.append(output)
-        if verdict_of({**row, "gate": {"ratio": {"low": None, "high": None}}}) != "equal":
+        if not is_one_plan(row):
             row["gate"] = gated_jobs.gate(options.plait, *outputs, "0%", options.gate_budget)
     return row
 
