@@ -1,9 +1,8 @@
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/index_check.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/run/kernel.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 #include "optimizer/ops/shared/axes.h"
 
@@ -23,21 +22,13 @@ class GatherKernel : public CpuKernel {
     for (size_t i = axis + 1; i < shape.size(); ++i) row_bytes_ *= shape[i];
   }
 
-  // All indices are checked before anything is copied: an error leaves the result as it was, and
-  // the threads need not report. Rows are counted through the result, which is written front to
-  // back.
+  // Rows are counted through the result, which is written front to back.
   absl::Status Run() override {
+    PLAIT_RETURN_IF_ERROR(CheckIndicesInParts(threads_, indices_, {size_}, "Gather"));
     const int64_t count = indices_.type.elements();
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t index = Index(i);
-      if (index < -size_ || index >= size_) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("Gather: index ", index, " is outside an axis of ", size_));
-      }
-    }
     ForEachPart(threads_, outer_ * count, [&](int64_t begin, int64_t end, int) {
       for (int64_t row = begin; row < end; ++row) {
-        const int64_t index = Index(row % count);
+        const int64_t index = IndexAt(indices_, row % count);
         const int64_t source = row / count * size_ + (index < 0 ? index + size_ : index);
         std::memcpy(result_.data + row * row_bytes_, data_.data + source * row_bytes_,
                     static_cast<size_t>(row_bytes_));
@@ -47,12 +38,6 @@ class GatherKernel : public CpuKernel {
   }
 
  private:
-  int64_t Index(int64_t i) const {
-    return indices_.type.dtype == DataType::kInt64
-               ? reinterpret_cast<const int64_t*>(indices_.data)[i]
-               : reinterpret_cast<const int32_t*>(indices_.data)[i];
-  }
-
   int threads_;
   Operand data_;
   Operand indices_;

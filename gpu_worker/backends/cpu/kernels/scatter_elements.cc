@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/index_check.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/kernels/slice_scatter.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
@@ -46,16 +46,9 @@ class ScatterElementsKernel : public CpuKernel {
     }
   }
 
-  // All indices are checked before anything is written, so that the threads need not report.
   absl::Status Run() override {
-    const int64_t updates = operands_.indices.type.elements();
-    for (int64_t i = 0; i < updates; ++i) {
-      const int64_t index = Index(i);
-      if (index < -dim_ || index >= dim_) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("ScatterElements: index ", index, " is outside an axis of ", dim_));
-      }
-    }
+    PLAIT_RETURN_IF_ERROR(
+        CheckIndicesInParts(width_, operands_.indices, {dim_}, "ScatterElements"));
     if (!scatter_.has_value()) CopyInParts(width_, operands_.data, operands_.result);
     ForEachPart(width_, lines_, [&](int64_t begin, int64_t end, int) {
       for (int64_t line = begin; line < end; ++line) RunLine(line);
@@ -71,12 +64,6 @@ class ScatterElementsKernel : public CpuKernel {
     int64_t data_stride;
   };
 
-  int64_t Index(int64_t i) const {
-    return operands_.indices.type.dtype == DataType::kInt64
-               ? reinterpret_cast<const int64_t*>(operands_.indices.data)[i]
-               : reinterpret_cast<const int32_t*>(operands_.indices.data)[i];
-  }
-
   void RunLine(int64_t line) const {
     int64_t first = 0;
     int64_t data_first = 0;
@@ -88,7 +75,7 @@ class ScatterElementsKernel : public CpuKernel {
     }
     for (int64_t i = 0; i < count_; ++i) {
       const int64_t update = first + i * step_;
-      const int64_t index = Index(update);
+      const int64_t index = IndexAt(operands_.indices, update);
       Write(update, data_first + (index < 0 ? index + dim_ : index) * data_step_);
     }
   }

@@ -1,5 +1,5 @@
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/index_check.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/kernels/slice_scatter.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
@@ -10,37 +10,28 @@ namespace {
 // Tuples of indices choose the slices that are met.
 class ScatterNdKernel : public CpuKernel {
  public:
-  ScatterNdKernel(SliceScatter scatter, const Operand& indices, const Shape& data)
-      : scatter_(std::move(scatter)),
+  ScatterNdKernel(int width, SliceScatter scatter, const Operand& indices, const Shape& data)
+      : width_(width),
+        scatter_(std::move(scatter)),
         indices_(indices),
         dims_(data.begin(), data.begin() + indices.type.shape.back()) {}
 
-  // All indices are checked before anything is written.
   absl::Status Run() override {
-    PLAIT_RETURN_IF_ERROR(indices_.type.dtype == DataType::kInt64
-                              ? FindPlaces(reinterpret_cast<const int64_t*>(indices_.data))
-                              : FindPlaces(reinterpret_cast<const int32_t*>(indices_.data)));
+    PLAIT_RETURN_IF_ERROR(CheckIndicesInParts(width_, indices_, dims_, "ScatterND"));
+    int64_t next = 0;
+    for (int64_t& place : scatter_.places()) {
+      place = 0;
+      for (const int64_t dim : dims_) {
+        const int64_t index = IndexAt(indices_, next++);
+        place = place * dim + (index < 0 ? index + dim : index);
+      }
+    }
     scatter_.Run();
     return absl::OkStatus();
   }
 
  private:
-  template <typename Index>
-  absl::Status FindPlaces(const Index* tuple) const {
-    for (int64_t& place : scatter_.places()) {
-      place = 0;
-      for (const int64_t dim : dims_) {
-        const int64_t index = *tuple++;
-        if (index < -dim || index >= dim) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("ScatterND: index ", index, " is outside an axis of ", dim));
-        }
-        place = place * dim + (index < 0 ? index + dim : index);
-      }
-    }
-    return absl::OkStatus();
-  }
-
+  const int width_;
   const SliceScatter scatter_;
   const Operand indices_;
   const Shape dims_;  // that are indexed
@@ -63,7 +54,8 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadScatterNd(LoadContext* context) {
   PLAIT_ASSIGN_OR_RETURN(const Meeting meeting, MeetingOf(*node.attributes));
   const int64_t updates = indices.type.elements() / indices.type.shape.back();
   PLAIT_ASSIGN_OR_RETURN(SliceScatter scatter, SliceScatter::Load(context, meeting, ends, updates));
-  return std::make_unique<ScatterNdKernel>(std::move(scatter), indices, ends.data.type.shape);
+  return std::make_unique<ScatterNdKernel>(context->width(), std::move(scatter), indices,
+                                           ends.data.type.shape);
 }
 
 }  // namespace plait

@@ -33,6 +33,10 @@ bool HasManyElements(const Graph& graph, const Kernel& kernel) {
   return elements >= kWideElementsMin;
 }
 
+bool WritesManyElements(const Graph& graph, const Kernel& kernel) {
+  return graph.output_type(kernel.nodes.front()).elements() >= kWideElementsMin;
+}
+
 bool HasManyFlops(const Graph& graph, const Kernel& kernel) {
   return FlopsOf(graph, kernel) >= kWideFlopsMin;
 }

@@ -16,6 +16,9 @@ constexpr int64_t kWideElementsMin = 16384;
 // reads first has kWideElementsMin elements.
 bool HasManyElements(const Graph& graph, const Kernel& kernel);
 
+// For kernels that read as much as they write of what may be large: the same of the first output.
+bool WritesManyElements(const Graph& graph, const Kernel& kernel);
+
 // For kernels whose time is that of their arithmetic.
 bool HasManyFlops(const Graph& graph, const Kernel& kernel);
 

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "tests/gpu_worker/backends/cpu/cpu_executor_fixture.h"
@@ -75,29 +77,94 @@ INSTANTIATE_TEST_SUITE_P(Graphs, ExactKernelsTest,
   const %one: int64[] = [1]
   %y = CumProd(%x, %one) {reverse=1}
   output %y
+})",
+                             R"(graph {
+  input %x: float16[3,70,50]
+  input %i: int64[3,41,45]
+  %y = GatherElements(%x, %i) {axis=1}
+  output %y
+})",
+                             R"(graph {
+  input %x: uint8[3,70]
+  input %i: int32[3,9001]
+  %y = GatherElements(%x, %i) {axis=1}
+  output %y
+})",
+                             R"(graph {
+  input %x: float32[3,70,5]
+  input %i: int64[3,9001,1]
+  %y = GatherND(%x, %i) {batch_dims=1}
+  output %y
 })"));
 
-// Nothing is written before all indices are known to be right.
-TEST_F(CpuExecutorTest, RefusesATupleThatIsOutOfRange) {
-  const Graph graph = ParseTyped(R"(graph {
+// Nothing is read or written before all indices are known to be right.
+class IndicesTest : public testing::TestWithParam<const char*>, protected WithExecutor {
+ protected:
+  void SetUp() override { Open("cpu", 2); }
+};
+
+TEST_P(IndicesTest, AreRefusedOutsideOfTheirAxis) {
+  const Graph graph = ParseTyped(GetParam());
+  const Kernel kernel = catalog_->KernelsAt(graph, 0, false).front();
+  ASSERT_NE(kernel.family, "reference");
+  const auto executable = executor_->LoadKernel(graph, kernel, NoWeights());
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const absl::StatusOr<std::vector<Tensor>> inputs = MakeInputs(graph, 1, 1);
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  const TensorType type = (*inputs)[1].type();
+  const auto run = [&](int64_t wrong) {
+    std::vector<int64_t> indices(static_cast<size_t>(type.elements()), 0);
+    indices.back() = wrong;
+    std::vector<Tensor> changed = *inputs;
+    changed[1] = Tensor::FromInt64s(type, indices);
+    return (*executable)->Run(changed).status();
+  };
+  const bool is_short = type.dtype == DataType::kInt32;
+  const int64_t lowest =
+      is_short ? std::numeric_limits<int32_t>::min() : std::numeric_limits<int64_t>::min();
+  const int64_t highest =
+      is_short ? std::numeric_limits<int32_t>::max() : std::numeric_limits<int64_t>::max();
+  for (const int64_t index : {int64_t{-4}, int64_t{3}}) EXPECT_TRUE(run(index).ok()) << index;
+  for (const int64_t index : {int64_t{-5}, int64_t{4}, lowest, highest}) {
+    EXPECT_EQ(run(index).code(), absl::StatusCode::kInvalidArgument) << index;
+    EXPECT_NE(run(index).message().find("outside an axis of 4"), std::string::npos) << index;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Graphs, IndicesTest,
+                         testing::Values(
+                             R"(graph {
+  input %x: float32[4,5]
+  input %i: int64[3,2]
+  %y = Gather(%x, %i)
+  output %y
+})",
+                             R"(graph {
+  input %x: float32[2,4]
+  input %i: int32[2,9000]
+  %y = GatherElements(%x, %i) {axis=1}
+  output %y
+})",
+                             R"(graph {
+  input %x: float32[3,4]
+  input %i: int64[9000,2]
+  %y = GatherND(%x, %i)
+  output %y
+})",
+                             R"(graph {
+  input %x: float32[4,5]
+  input %i: int64[2,5]
+  input %u: float32[2,5]
+  %y = ScatterElements(%x, %i, %u)
+  output %y
+})",
+                             R"(graph {
   input %x: float32[3,4]
   input %i: int64[2,2]
   input %u: float32[2]
   %y = ScatterND(%x, %i, %u)
   output %y
-})");
-  const absl::StatusOr<std::unique_ptr<Executable>> executable =
-      executor_->Load(graph, PlanOf(graph, {}), NoWeights());
-  ASSERT_TRUE(executable.ok()) << executable.status();
-  const Tensor x = Tensor::FromDoubles({DataType::kFloat32, {3, 4}}, std::vector<double>(12));
-  const Tensor u = Tensor::Of<float>({2}, {1, 2});
-  const auto run = [&](std::vector<int64_t> tuples) {
-    return (*executable)->Run({x, Tensor::FromInt64s({DataType::kInt64, {2, 2}}, tuples), u});
-  };
-  EXPECT_TRUE(run({0, 0, -3, 3}).ok());
-  EXPECT_EQ(run({0, 0, 0, 4}).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(run({-4, 0, 0, 0}).status().code(), absl::StatusCode::kInvalidArgument);
-}
+})"));
 
 }  // namespace
 }  // namespace plait

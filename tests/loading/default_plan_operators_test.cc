@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include "loading/default_plan.h"
+#include "tests/loading/planned_model.h"
+#include "tests/optimizer/onnx/model_text.h"
+
+// Operators that exporters emit every day run by kernels of the processor in a model that nobody
+// has optimized: none of them is left to reference code.
+
+namespace plait {
+namespace {
+
+struct OperatorCase {
+  const char* name;
+  const char* graph;                   // in ONNX's text form
+  std::vector<int64_t> constant = {};  // named "c"; empty: there is none
+
+  friend void PrintTo(const OperatorCase& one, std::ostream* out) { *out << one.name; }
+};
+
+class DefaultPlanOperatorsTest : public testing::TestWithParam<OperatorCase> {};
+
+TEST_P(DefaultPlanOperatorsTest, RunByKernels) {
+  const OperatorCase& one = GetParam();
+  const Model model = ModelWith({}, GraphBytes(22, one.graph, [&](::onnx::ModelProto* proto) {
+                                  if (one.constant.empty()) return;
+                                  *proto->mutable_graph()->add_initializer() =
+                                      Int64Tensor("c", one.constant);
+                                }));
+  const absl::StatusOr<Bound> bound = Bind(model, {});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  const auto executor = OpenCpu(2);
+  const absl::StatusOr<DefaultPlan> made =
+      LoadDefaultPlan(model, *bound, ReadFilePlans(model), *executor);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->loaded.executable->fallback_nodes(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Operators, DefaultPlanOperatorsTest,
+    testing::Values(
+        OperatorCase{"GatherElements",
+                     "g (float[1,90,8] x, int64[1,30,8] i) => (float[1,30,8] y) "
+                     "{ y = GatherElements<axis=1>(x, i) }"},
+        OperatorCase{"GatherND",
+                     "g (float[9,5,16] x, int64[7,2] i) => (float[7,16] y) { y = GatherND(x, i) }"}),
+    [](const testing::TestParamInfo<OperatorCase>& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace plait
