@@ -1,9 +1,8 @@
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/movement.h"
+#include "optimizer/ops/shared/padding.h"
 #include "optimizer/ops/shared/type_set.h"
 #include "optimizer/ops/shared/versions.h"
 
@@ -13,18 +12,6 @@ namespace {
 constexpr size_t kPads = 1;
 constexpr size_t kValue = 2;
 constexpr size_t kPadAxes = 3;
-
-enum class PadMode { kConstant, kReflect, kEdge, kWrap };
-
-absl::StatusOr<PadMode> ModeOf(const Attributes& attributes) {
-  const std::string mode = attributes.String("mode", "constant");
-  if (mode == "constant") return PadMode::kConstant;
-  if (mode == "reflect") return PadMode::kReflect;
-  if (mode == "edge") return PadMode::kEdge;
-  if (mode == "wrap") return PadMode::kWrap;
-  return absl::InvalidArgumentError(
-      absl::StrCat("mode must be constant, reflect, edge or wrap, is ", mode));
-}
 
 // Elements added before and behind each axis of the input; negative: removed.
 struct Pads {
@@ -87,7 +74,7 @@ absl::Status CheckValue(const OpCall& call) {
 Types InferPad(const OpCall& call) {
   PLAIT_RETURN_IF_ERROR(CheckDataType(call, 0, TypeSet::kAny));
   PLAIT_RETURN_IF_ERROR(CheckValue(call));
-  PLAIT_ASSIGN_OR_RETURN(const PadMode mode, ModeOf(call.attributes));
+  PLAIT_ASSIGN_OR_RETURN(const PadMode mode, PadModeOf(call.attributes));
   PLAIT_ASSIGN_OR_RETURN(const Pads pads, PadsOf(call));
   Shape shape = call.input_types[0].shape;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -98,27 +85,6 @@ Types InferPad(const OpCall& call) {
   return std::vector<TensorType>{std::move(type)};
 }
 
-// The input position, along one axis of `dim` elements, whose element stands at `position`, which
-// lies outside the axis in the padding; -1 where the constant stands.
-int64_t SourceOf(int64_t position, int64_t dim, PadMode mode) {
-  if (position >= 0 && position < dim) return position;
-  switch (mode) {
-    case PadMode::kConstant:
-      return -1;
-    case PadMode::kEdge:
-      return std::clamp<int64_t>(position, 0, dim - 1);
-    case PadMode::kWrap:
-      return ((position % dim) + dim) % dim;
-    case PadMode::kReflect: {
-      // There and back again without repeating the ends.
-      const int64_t period = std::max<int64_t>(2 * (dim - 1), 1);
-      const int64_t phase = ((position % period) + period) % period;
-      return std::min(phase, period - phase) % dim;
-    }
-  }
-  return -1;
-}
-
 // Per axis and output position: the offset of its source in the input, or -1.
 std::vector<std::vector<int64_t>> SourceOffsets(const Shape& from, const Shape& to,
                                                 const Pads& pads, PadMode mode) {
@@ -126,7 +92,7 @@ std::vector<std::vector<int64_t>> SourceOffsets(const Shape& from, const Shape& 
   std::vector<std::vector<int64_t>> offsets(from.size());
   for (size_t axis = 0; axis < from.size(); ++axis) {
     for (int64_t i = 0; i < to[axis]; ++i) {
-      const int64_t source = SourceOf(i - pads.begin[axis], from[axis], mode);
+      const int64_t source = PaddedFrom(i - pads.begin[axis], from[axis], mode);
       offsets[axis].push_back(source < 0 ? -1 : source * strides[axis]);
     }
   }
@@ -150,7 +116,7 @@ void FillPadded(absl::Span<const std::vector<int64_t>> offsets, int64_t offset, 
 
 absl::Status EvaluatePad(const OpCall& call, EvalInputs inputs, EvalOutputs outputs) {
   if (outputs[0].type.elements() == 0) return absl::OkStatus();
-  PLAIT_ASSIGN_OR_RETURN(const PadMode mode, ModeOf(call.attributes));
+  PLAIT_ASSIGN_OR_RETURN(const PadMode mode, PadModeOf(call.attributes));
   PLAIT_ASSIGN_OR_RETURN(const Pads pads, PadsOf(call));
   const std::vector<std::vector<int64_t>> offsets =
       SourceOffsets(inputs[0]->type.shape, outputs[0].type.shape, pads, mode);
@@ -199,7 +165,7 @@ absl::Status LowerPadAxes(VersionedNode* node) {
 
 absl::Status LowerPad(VersionedNode* node) {
   if (node->opset >= 19) return absl::OkStatus();
-  PLAIT_ASSIGN_OR_RETURN(const PadMode mode, ModeOf(node->attributes));
+  PLAIT_ASSIGN_OR_RETURN(const PadMode mode, PadModeOf(node->attributes));
   if (mode == PadMode::kWrap) return NeedsOpset("mode wrap", 19);
   if (node->opset < 18) PLAIT_RETURN_IF_ERROR(LowerPadAxes(node));
   if (node->opset >= 11) return absl::OkStatus();

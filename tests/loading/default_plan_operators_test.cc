@@ -43,7 +43,17 @@ INSTANTIATE_TEST_SUITE_P(
                      "g (float[1,90,8] x, int64[1,30,8] i) => (float[1,30,8] y) "
                      "{ y = GatherElements<axis=1>(x, i) }"},
         OperatorCase{"GatherND",
-                     "g (float[9,5,16] x, int64[7,2] i) => (float[7,16] y) { y = GatherND(x, i) }"}),
+                     "g (float[9,5,16] x, int64[7,2] i) => (float[7,16] y) { y = GatherND(x, i) }"},
+        OperatorCase{"PadReflect",
+                     "g (float[1,3,8,8] x) => (float[1,3,10,10] y) "
+                     "{ y = Pad<mode=\"reflect\">(x, c) }",
+                     {0, 0, 1, 1, 0, 0, 1, 1}},
+        OperatorCase{"PadEdge",
+                     "g (float[1,3,8] x) => (float[1,3,11] y) { y = Pad<mode=\"edge\">(x, c) }",
+                     {0, 0, 1, 0, 0, 2}},
+        OperatorCase{"PadWrap",
+                     "g (float[1,3,8] x) => (float[1,3,11] y) { y = Pad<mode=\"wrap\">(x, c) }",
+                     {0, 0, 1, 0, 0, 2}}),
     [](const testing::TestParamInfo<OperatorCase>& info) { return std::string(info.param.name); });
 
 }  // namespace

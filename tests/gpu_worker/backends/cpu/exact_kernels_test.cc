@@ -95,6 +95,12 @@ INSTANTIATE_TEST_SUITE_P(Graphs, ExactKernelsTest,
   input %i: int64[3,9001,1]
   %y = GatherND(%x, %i) {batch_dims=1}
   output %y
+})",
+                             R"(graph {
+  input %x: float32[2,3,40,51]
+  const %pads: int64[8] = [0, 0, 3, 5, 0, 0, 2, 4]
+  %y = Pad(%x, %pads) {mode="reflect"}
+  output %y
 })"));
 
 // Nothing is read or written before all indices are known to be right.
