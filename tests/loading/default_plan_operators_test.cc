@@ -53,7 +53,11 @@ INSTANTIATE_TEST_SUITE_P(
                      {0, 0, 1, 0, 0, 2}},
         OperatorCase{"PadWrap",
                      "g (float[1,3,8] x) => (float[1,3,11] y) { y = Pad<mode=\"wrap\">(x, c) }",
-                     {0, 0, 1, 0, 0, 2}}),
+                     {0, 0, 1, 0, 0, 2}},
+        OperatorCase{"Trilu", "g (float[1,9,9] x) => (float[1,9,9] y) { y = Trilu<upper=0>(x) }"},
+        OperatorCase{"ReverseSequence",
+                     "g (float[9,3,16] x, int64[3] l) => (float[9,3,16] y) "
+                     "{ y = ReverseSequence(x, l) }"}),
     [](const testing::TestParamInfo<OperatorCase>& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -101,6 +101,18 @@ INSTANTIATE_TEST_SUITE_P(Graphs, ExactKernelsTest,
   const %pads: int64[8] = [0, 0, 3, 5, 0, 0, 2, 4]
   %y = Pad(%x, %pads) {mode="reflect"}
   output %y
+})",
+                             R"(graph {
+  input %x: uint8[5,71,90]
+  input %k: int64[]
+  %y = Trilu(%x, %k)
+  output %y
+})",
+                             R"(graph {
+  input %x: float16[90,5,71]
+  const %lengths: int64[5] = [90, 41, 0, 1, 2]
+  %y = ReverseSequence(%x, %lengths)
+  output %y
 })"));
 
 // Nothing is read or written before all indices are known to be right.
@@ -171,6 +183,27 @@ INSTANTIATE_TEST_SUITE_P(Graphs, IndicesTest,
   %y = ScatterND(%x, %i, %u)
   output %y
 })"));
+
+TEST_F(CpuExecutorTest, RefusesALengthThatIsOutOfRange) {
+  const Graph graph = ParseTyped(R"(graph {
+  input %x: float32[3,2]
+  input %l: int64[2]
+  %y = ReverseSequence(%x, %l)
+  output %y
+})");
+  const Kernel kernel = catalog_->KernelsAt(graph, 0, false).front();
+  ASSERT_EQ(kernel.family, "reverse_sequence");
+  const auto executable = executor_->LoadKernel(graph, kernel, NoWeights());
+  ASSERT_TRUE(executable.ok()) << executable.status();
+  const Tensor x = Tensor::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto run = [&](int64_t length) {
+    return (*executable)->Run({x, Tensor::Int64s({0, length})}).status();
+  };
+  for (const int64_t length : {0, 3}) EXPECT_TRUE(run(length).ok()) << length;
+  for (const int64_t length : {-1, 4}) {
+    EXPECT_EQ(run(length).code(), absl::StatusCode::kInvalidArgument) << length;
+  }
+}
 
 }  // namespace
 }  // namespace plait
