@@ -57,7 +57,15 @@ INSTANTIATE_TEST_SUITE_P(
         OperatorCase{"Trilu", "g (float[1,9,9] x) => (float[1,9,9] y) { y = Trilu<upper=0>(x) }"},
         OperatorCase{"ReverseSequence",
                      "g (float[9,3,16] x, int64[3] l) => (float[9,3,16] y) "
-                     "{ y = ReverseSequence(x, l) }"}),
+                     "{ y = ReverseSequence(x, l) }"},
+        OperatorCase{
+            "ReduceProd", "g (float[3,4,5] x) => (float[3,1,5] y) { y = ReduceProd(x, c) }", {1}},
+        OperatorCase{"ReduceSumOfIntegers",
+                     "g (int64[3,4] x) => (int64[3,1] y) { y = ReduceSum(x, c) }",
+                     {-1}},
+        OperatorCase{"ReduceMeanOfSeparateAxes",
+                     "g (float[3,4,5] x) => (float[1,4,1] y) { y = ReduceMean(x, c) }",
+                     {0, 2}}),
     [](const testing::TestParamInfo<OperatorCase>& info) { return std::string(info.param.name); });
 
 }  // namespace

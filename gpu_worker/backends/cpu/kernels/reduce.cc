@@ -3,9 +3,10 @@
 #include <optional>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/operands.h"
+#include "gpu_worker/backends/cpu/kernels/reduced_groups.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
-#include "gpu_worker/backends/cpu/run/kernel.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 #include "gpu_worker/backends/groups/reduced_axes.h"
 
@@ -23,6 +24,7 @@ struct Reduction {
     kLogarithm,
     kLogarithmOfExponentials
   } last = Last::kNothing;
+  int64_t count = 1;  // of the elements that a mean is of
 };
 
 Reduction ReductionOf(OpKind op) {
@@ -91,7 +93,7 @@ class ReduceKernel : public CpuKernel {
       case Reduction::Last::kNothing:
         return combined;
       case Reduction::Last::kMean:
-        return combined / static_cast<float>(shape_.size);
+        return combined / static_cast<float>(reduction_.count);
       case Reduction::Last::kRoot:
         return std::sqrt(combined);
       case Reduction::Last::kLogarithm:
@@ -143,7 +145,7 @@ class ReduceKernel : public CpuKernel {
       case Reduction::Last::kNothing:
         return;
       case Reduction::Last::kMean:
-        return Apply(UnaryLoop::kLinear, y, y, width, 1.0f / static_cast<float>(shape_.size));
+        return Apply(UnaryLoop::kLinear, y, y, width, 1.0f / static_cast<float>(reduction_.count));
       case Reduction::Last::kRoot:
         return Apply(UnaryLoop::kSqrt, y, y, width);
       case Reduction::Last::kLogarithm:
@@ -178,6 +180,48 @@ class ReduceKernel : public CpuKernel {
   float* result_;
 };
 
+// One reduction after the other.
+class StagedReduceKernel : public CpuKernel {
+ public:
+  explicit StagedReduceKernel(std::vector<ReduceKernel> stages) : stages_(std::move(stages)) {}
+
+  absl::Status Run() override {
+    for (ReduceKernel& stage : stages_) PLAIT_RETURN_IF_ERROR(stage.Run());
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<ReduceKernel> stages_;
+};
+
+// A shape for each group of axes that are reduced, the innermost one first: [4, 6, 5, 3] over axes
+// 0 and 2 is [24, 5, 3], and then what is left, [1, 4, 18].
+std::vector<ReducedShape> StagesOf(const Shape& shape, absl::Span<const int> axes) {
+  const std::vector<ReducedGroup> groups = ReducedGroupsOf(shape, axes);
+  std::vector<ReducedShape> stages;
+  int64_t outer = ElementsOf(shape);
+  int64_t inner = 1;
+  for (size_t i = groups.size(); i-- > 0;) {
+    outer /= groups[i].size;
+    if (groups[i].is_reduced) {
+      stages.push_back({outer, groups[i].size, inner});
+    } else {
+      inner *= groups[i].size;
+    }
+  }
+  if (stages.empty()) stages.push_back({1, 1, inner});
+  return stages;
+}
+
+// What is done to the elements is done in the first stage, and what is done at the end in the last
+// one. A logarithm of a sum of exponentials is that of its parts' logarithms.
+Reduction ReductionIn(size_t stage, size_t stages, Reduction reduction) {
+  if (reduction.last == Reduction::Last::kLogarithmOfExponentials) return reduction;
+  if (stage > 0) reduction.first = std::nullopt;
+  if (stage + 1 < stages) reduction.last = Reduction::Last::kNothing;
+  return reduction;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadReduce(LoadContext* context) {
@@ -187,23 +231,29 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadReduce(LoadContext* context) {
   const Node& node = graph.node(nodes[0]);
   PLAIT_ASSIGN_OR_RETURN(const Operand source, context->Find(node.inputs[0]));
   PLAIT_ASSIGN_OR_RETURN(const Operand result, context->Find(node.outputs[0]));
+  if (result.format != Format::kPlain) return context->Refuse();
   const std::vector<int> axes = *ReducedAxes(graph, nodes[0]);
   const Shape& shape = source.type.shape;
-  ReducedShape reduced;
+  Reduction reduction = ReductionOf(node.op);
+  reduction.count = source.type.elements() / result.type.elements();
+  std::vector<ReducedShape> shapes = StagesOf(shape, axes);
   if (source.format == Format::kChannelsLast) {
     // Pixels lie between images and channels.
     if (axes != std::vector<int>({2, 3})) return context->Refuse();
-    reduced = {shape[0], shape[2] * shape[3], shape[1]};
-  } else {
-    for (int i = 0; i < source.type.rank(); ++i) {
-      const bool is_inner = i > axes.back();
-      const bool is_outer = i < axes.front();
-      (is_outer ? reduced.outer : is_inner ? reduced.inner : reduced.size) *= shape[i];
-    }
+    shapes = {{shape[0], shape[2] * shape[3], shape[1]}};
   }
-  if (result.format != Format::kPlain) return context->Refuse();
-  return std::make_unique<ReduceKernel>(context->width(), ReductionOf(node.op), reduced,
-                                        source.floats(), result.floats());
+  std::vector<ReduceKernel> stages;
+  const float* from = source.floats();
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    float* to = result.floats();
+    if (i + 1 < shapes.size()) {
+      PLAIT_ASSIGN_OR_RETURN(to, ScratchOf<float>(context, shapes[i].outer * shapes[i].inner));
+    }
+    stages.emplace_back(context->width(), ReductionIn(i, shapes.size(), reduction), shapes[i], from,
+                        to);
+    from = to;
+  }
+  return std::make_unique<StagedReduceKernel>(std::move(stages));
 }
 
 }  // namespace plait

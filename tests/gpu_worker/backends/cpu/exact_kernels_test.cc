@@ -113,6 +113,18 @@ INSTANTIATE_TEST_SUITE_P(Graphs, ExactKernelsTest,
   const %lengths: int64[5] = [90, 41, 0, 1, 2]
   %y = ReverseSequence(%x, %lengths)
   output %y
+})",
+                             R"(graph {
+  input %x: int16[9,71,5,90]
+  const %axes: int64[2] = [1, 3]
+  %y = ReduceProd(%x, %axes)
+  output %y
+})",
+                             R"(graph {
+  input %x: uint64[9,71,90]
+  const %axes: int64[2] = [0, 1]
+  %y = ReduceMax(%x, %axes)
+  output %y
 })"));
 
 // Nothing is read or written before all indices are known to be right.
