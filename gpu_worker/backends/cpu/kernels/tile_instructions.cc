@@ -1,7 +1,7 @@
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -25,27 +25,6 @@ float* FloatResult(const TileInstruction& instruction, std::byte* const* registe
 
 int64_t* IntegerResult(const TileInstruction& instruction, std::byte* const* registers) {
   return reinterpret_cast<int64_t*>(registers[instruction.result]);
-}
-
-int64_t Narrowed(DataType dtype, int64_t value) {
-  switch (dtype) {
-    case DataType::kBool:
-      return value != 0 ? 1 : 0;
-    case DataType::kInt32:
-      return static_cast<int32_t>(value);
-    case DataType::kUint8:
-      return static_cast<uint8_t>(value);
-    case DataType::kInt8:
-      return static_cast<int8_t>(value);
-    case DataType::kUint16:
-      return static_cast<uint16_t>(value);
-    case DataType::kInt16:
-      return static_cast<int16_t>(value);
-    case DataType::kUint32:
-      return static_cast<uint32_t>(value);
-    default:
-      return value;
-  }
 }
 
 template <typename Integer>
@@ -82,10 +61,34 @@ int64_t Quotient(int64_t a, int64_t b) {
   return b == -1 ? Wrapped(0 - static_cast<uint64_t>(a)) : a / b;
 }
 
-// What a later instruction reads from the register has to be what it would read from memory.
-void NarrowAll(DataType dtype, int64_t* tile, int64_t size) {
-  if (BytesOf(dtype) == 8 || dtype == DataType::kUndefined) return;
-  for (int64_t i = 0; i < size; ++i) tile[i] = Narrowed(dtype, tile[i]);
+// The place of an integer type of up to 32 bits among the loops.
+int WidthOf(DataType dtype) {
+  const int64_t bytes = BytesOf(dtype);
+  return bytes == 4 ? 2 : static_cast<int>(bytes) - 1;
+}
+
+bool IsSigned(DataType dtype) {
+  return dtype == DataType::kInt8 || dtype == DataType::kInt16 || dtype == DataType::kInt32;
+}
+
+// What a later instruction reads from the register has to be what it would read from memory: x may
+// be y.
+void NarrowAll(DataType dtype, const int64_t* x, int64_t size, int64_t* y) {
+  if (dtype == DataType::kBool) {
+    for (int64_t i = 0; i < size; ++i) y[i] = x[i] != 0 ? 1 : 0;
+    return;
+  }
+  if (BytesOf(dtype) == 8 || dtype == DataType::kUndefined) {
+    if (x != y) std::copy_n(x, size, y);
+    return;
+  }
+  constexpr int64_t kBlock = 256;
+  alignas(64) std::byte memory[kBlock * sizeof(int32_t)];
+  for (int64_t i = 0; i < size; i += kBlock) {
+    const int64_t count = std::min(kBlock, size - i);
+    StoreIntegers(dtype, x + i, count, memory);
+    LoadIntegers(dtype, memory, 1, count, y + i);
+  }
 }
 
 template <typename Function>
@@ -95,19 +98,13 @@ void ForEach(const TileInstruction& instruction, std::byte* const* registers, in
   const int64_t* const b = Integers(instruction, registers, 1);
   int64_t* const y = IntegerResult(instruction, registers);
   for (int64_t i = 0; i < size; ++i) y[i] = function(a[i], b[i]);
-  NarrowAll(instruction.dtype, y, size);
+  NarrowAll(instruction.dtype, y, size, y);
 }
 
 template <typename Element>
 void LoadAs(const std::byte* memory, int64_t stride, int64_t size, int64_t* tile) {
   const Element* const elements = reinterpret_cast<const Element*>(memory);
   for (int64_t i = 0; i < size; ++i) tile[i] = static_cast<int64_t>(elements[i * stride]);
-}
-
-template <typename Element>
-void StoreAs(const int64_t* tile, int64_t size, std::byte* memory) {
-  Element* const elements = reinterpret_cast<Element*>(memory);
-  for (int64_t i = 0; i < size; ++i) elements[i] = static_cast<Element>(tile[i]);
 }
 
 }  // namespace
@@ -207,7 +204,7 @@ void RunBitwiseNot(const TileInstruction& instruction, std::byte* const* registe
   const int64_t* const a = Integers(instruction, registers, 0);
   int64_t* const y = IntegerResult(instruction, registers);
   for (int64_t i = 0; i < size; ++i) y[i] = ~a[i];
-  NarrowAll(instruction.dtype, y, size);
+  NarrowAll(instruction.dtype, y, size, y);
 }
 
 void RunNot(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
@@ -216,50 +213,41 @@ void RunNot(const TileInstruction& instruction, std::byte* const* registers, int
   for (int64_t i = 0; i < size; ++i) y[i] = a[i] == 0 ? 1 : 0;
 }
 
+// A NaN equals nothing, and so stands for an infinity that does not count.
 void RunIsInf(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
-  const float* const a = Floats(instruction, registers, 0);
-  int64_t* const y = IntegerResult(instruction, registers);
-  for (int64_t i = 0; i < size; ++i) {
-    const bool counts = (a[i] < 0 ? instruction.alpha : instruction.beta) != 0;
-    y[i] = std::isinf(a[i]) && counts ? 1 : 0;
-  }
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  Loops().conversions.are_either(
+      Floats(instruction, registers, 0), size, instruction.alpha != 0 ? -kInfinity : kNone,
+      instruction.beta != 0 ? kInfinity : kNone, IntegerResult(instruction, registers));
 }
 
 void RunIsNaN(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
-  const float* const a = Floats(instruction, registers, 0);
-  int64_t* const y = IntegerResult(instruction, registers);
-  for (int64_t i = 0; i < size; ++i) y[i] = std::isnan(a[i]) ? 1 : 0;
+  Loops().conversions.are_nan(Floats(instruction, registers, 0), size,
+                              IntegerResult(instruction, registers));
 }
 
 void RunToFloat(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
-  const int64_t* const a = Integers(instruction, registers, 0);
-  float* const y = FloatResult(instruction, registers);
-  for (int64_t i = 0; i < size; ++i) y[i] = static_cast<float>(a[i]);
+  Loops().conversions.to_floats(Integers(instruction, registers, 0), size,
+                                FloatResult(instruction, registers));
 }
 
 // Toward zero; what does not fit saturates, and NaN is 0, so that nothing is undefined.
 void RunToInteger(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
+  const ConversionLoops& loops = Loops().conversions;
   const float* const a = Floats(instruction, registers, 0);
   int64_t* const y = IntegerResult(instruction, registers);
-  if (instruction.dtype == DataType::kBool) {
-    for (int64_t i = 0; i < size; ++i) y[i] = a[i] != 0 ? 1 : 0;
-    return;
+  if (instruction.dtype == DataType::kBool) return loops.to_truths(a, size, y);
+  const auto [lowest, highest] = RangeOf(instruction.dtype);
+  if (highest > std::numeric_limits<int32_t>::max()) {
+    return loops.to_long_integers(a, size, lowest, highest, y);
   }
-  const auto [low, high] = RangeOf(instruction.dtype);
-  for (int64_t i = 0; i < size; ++i) {
-    if (a[i] >= 0x1p63f) {
-      y[i] = high;  // no float is the largest int64
-    } else {
-      const float bounded = std::isnan(a[i]) ? 0.0f : std::max(a[i], -0x1p63f);
-      y[i] = std::clamp(static_cast<int64_t>(bounded), low, high);
-    }
-  }
+  loops.to_integers(a, size, static_cast<int32_t>(lowest), static_cast<int32_t>(highest), y);
 }
 
 void RunNarrow(const TileInstruction& instruction, std::byte* const* registers, int64_t size) {
-  const int64_t* const a = Integers(instruction, registers, 0);
-  int64_t* const y = IntegerResult(instruction, registers);
-  for (int64_t i = 0; i < size; ++i) y[i] = Narrowed(instruction.dtype, a[i]);
+  NarrowAll(instruction.dtype, Integers(instruction, registers, 0), size,
+            IntegerResult(instruction, registers));
 }
 
 void RunFromDistances(const TileInstruction& instruction, std::byte* const* registers,
@@ -271,6 +259,9 @@ void RunFromDistances(const TileInstruction& instruction, std::byte* const* regi
 
 void LoadIntegers(DataType dtype, const std::byte* memory, int64_t stride, int64_t size,
                   int64_t* tile) {
+  if (stride == 1 && BytesOf(dtype) < 8) {
+    return Loops().conversions.widen[IsSigned(dtype) ? 1 : 0][WidthOf(dtype)](memory, size, tile);
+  }
   switch (dtype) {
     case DataType::kInt64:
     case DataType::kUint64:
@@ -291,19 +282,8 @@ void LoadIntegers(DataType dtype, const std::byte* memory, int64_t stride, int64
 }
 
 void StoreIntegers(DataType dtype, const int64_t* tile, int64_t size, std::byte* memory) {
-  switch (dtype) {
-    case DataType::kInt64:
-    case DataType::kUint64:
-      return StoreAs<int64_t>(tile, size, memory);
-    case DataType::kInt32:
-    case DataType::kUint32:
-      return StoreAs<uint32_t>(tile, size, memory);
-    case DataType::kInt16:
-    case DataType::kUint16:
-      return StoreAs<uint16_t>(tile, size, memory);
-    default:
-      return StoreAs<uint8_t>(tile, size, memory);
-  }
+  if (BytesOf(dtype) < 8) return Loops().conversions.narrow[WidthOf(dtype)](tile, size, memory);
+  std::memcpy(memory, tile, static_cast<size_t>(size) * sizeof(int64_t));
 }
 
 }  // namespace plait

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gpu_worker/backends/cpu/loops/bf16_loops.h"
+#include "gpu_worker/backends/cpu/loops/conversion_loops.h"
 #include "gpu_worker/backends/cpu/loops/integer_loops.h"
 #include "gpu_worker/backends/cpu/loops/row_loops.h"
 
@@ -18,6 +19,7 @@
 //   digit_loops_body.h  the same for numbers in digits
 //   few_rows_loops_body.h the same for products of a few rows
 //   window_loops_body.h the same for windows that move over an image
+//   conversion_loops, conversion_loops_body.h  the same between floats and integers
 //   bf16_loops, bf16_loops_body.h        the same for numbers in planes of bf16
 //   integer_loops, integer_loops_body.h  the same for integers of 8 bits
 //   byte_loops, byte_loops_vnni          those again where four products are added up at once
@@ -365,6 +367,7 @@ struct LoopTable {
   bool (*winograd_sums[static_cast<int>(WinogradTile::kCount)])(const WinogradSums& tile);
   IntegerLoops integers;
   Bf16Loops bf16;
+  ConversionLoops conversions;
   void (*strassen_pair)(const StrassenPair& rows);
   void (*strassen_sums)(const StrassenSums& sums);
   // By a matrix [depth][columns], and by one [columns][depth]; none of the three is 0.

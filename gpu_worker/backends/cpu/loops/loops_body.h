@@ -278,6 +278,7 @@ float ChainMultiplyAdds(int64_t steps) {
 }  // namespace plait
 
 #include "gpu_worker/backends/cpu/loops/bf16_loops_body.h"
+#include "gpu_worker/backends/cpu/loops/conversion_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/digit_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/row_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/strassen_loops_body.h"
@@ -343,6 +344,7 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .winograd_sums = {WinogradSumsLoop<2>, WinogradSumsLoop<4>},
       .integers = kIntegerLoops,
       .bf16 = kBf16Loops,
+      .conversions = kConversionLoops,
       .strassen_pair = StrassenPairLoop,
       .strassen_sums = StrassenSumsLoop,
       .rows_by_row_major = RowsByRowMajor,
