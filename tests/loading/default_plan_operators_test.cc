@@ -65,7 +65,14 @@ INSTANTIATE_TEST_SUITE_P(
                      {-1}},
         OperatorCase{"ReduceMeanOfSeparateAxes",
                      "g (float[3,4,5] x) => (float[1,4,1] y) { y = ReduceMean(x, c) }",
-                     {0, 2}}),
+                     {0, 2}},
+        OperatorCase{"RnnOfSoftsigns",
+                     "g (float[5,2,3] x) => (float[5,1,2,4] y) {"
+                     " cw = Constant<value_ints=[1,4,3]>()"
+                     " cr = Constant<value_ints=[1,4,4]>()"
+                     " w = ConstantOfShape<value=float[1]{0.2}>(cw)"
+                     " r = ConstantOfShape<value=float[1]{0.1}>(cr)"
+                     " y = RNN<hidden_size=4, activations=[\"Softsign\"]>(x, w, r) }"}),
     [](const testing::TestParamInfo<OperatorCase>& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -146,7 +146,7 @@ double RecurrentActivation::operator()(double x) const {
     case RecurrentFunction::kTanh:
       return std::tanh(x);
     case RecurrentFunction::kThresholdedRelu:
-      return x > alpha ? x : 0;
+      return x <= alpha ? 0 : x;
   }
   return 0;
 }

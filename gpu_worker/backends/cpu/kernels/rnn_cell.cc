@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gpu_worker/backends/cpu/loops/loops.h"
+
 namespace plait {
 namespace {
 
@@ -21,6 +23,10 @@ UnaryLoop LoopOf(RecurrentFunction function) {
       return UnaryLoop::kSigmoid;
     case RecurrentFunction::kSoftplus:
       return UnaryLoop::kSoftplus;
+    case RecurrentFunction::kSoftsign:
+      return UnaryLoop::kSoftsign;
+    case RecurrentFunction::kThresholdedRelu:
+      return UnaryLoop::kThresholdedRelu;
     default:
       return UnaryLoop::kTanh;
   }
@@ -40,17 +46,17 @@ RnnCell::RnnCell(const RnnLayer& layer, OpKind op, const Attributes& attributes,
     : op_(op), clip_(layer.layer.clip) {
   has_reset_ = op == OpKind::kGRU && attributes.Int("linear_before_reset", 0) == 0;
   couples_gates_ = attributes.Int("input_forget", 0) != 0;
-  for (int64_t i = 0; i < layer.kind.activations; ++i) {
-    const RecurrentActivation& activation =
-        layer.layer.activations[direction * layer.kind.activations + i];
-    activations_.push_back({LoopOf(activation.function), activation.alpha, activation.beta});
-  }
+  const auto first = layer.layer.activations.begin() + direction * layer.kind.activations;
+  activations_.assign(first, first + layer.kind.activations);
 }
 
 void RnnCell::Activate(size_t index, float* values, int64_t size) const {
   if (clip_ > 0) Apply(UnaryLoop::kClip, values, values, size, -clip_, clip_);
-  const UnaryChoice& choice = activations_[index];
-  Apply(choice.loop, values, values, size, choice.alpha, choice.beta);
+  const RecurrentActivation& own = activations_[index];
+  const bool is_scaled = own.function == RecurrentFunction::kScaledTanh;
+  if (is_scaled) Apply(UnaryLoop::kLinear, values, values, size, own.beta, 0);
+  Apply(LoopOf(own.function), values, values, size, own.alpha, own.beta);
+  if (is_scaled) Apply(UnaryLoop::kLinear, values, values, size, own.alpha, 0);
 }
 
 void RnnCell::Reset(const RnnCellRow& row) const {

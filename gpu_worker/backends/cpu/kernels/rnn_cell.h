@@ -3,7 +3,6 @@
 #include <array>
 #include <vector>
 
-#include "gpu_worker/backends/cpu/kernels/unary_choice.h"
 #include "gpu_worker/backends/cpu/offers/rnn_layer_pattern.h"
 
 namespace plait {
@@ -46,7 +45,7 @@ class RnnCell {
   bool has_reset_ = false;
   bool couples_gates_ = false;
   float clip_ = 0;
-  std::vector<UnaryChoice> activations_;
+  std::vector<RecurrentActivation> activations_;
 };
 
 }  // namespace plait

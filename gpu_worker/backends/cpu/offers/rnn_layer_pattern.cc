@@ -1,6 +1,5 @@
 #include "gpu_worker/backends/cpu/offers/rnn_layer_pattern.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -45,12 +44,6 @@ bool HasFloats(const Graph& graph, const Node& node) {
   return true;
 }
 
-bool HasLoop(const RecurrentActivation& activation) {
-  return activation.function != RecurrentFunction::kScaledTanh &&
-         activation.function != RecurrentFunction::kSoftsign &&
-         activation.function != RecurrentFunction::kThresholdedRelu;
-}
-
 }  // namespace
 
 std::optional<RnnLayer> RnnLayerAt(const Graph& graph, NodeId node) {
@@ -69,9 +62,6 @@ std::optional<RnnLayer> RnnLayerAt(const Graph& graph, NodeId node) {
   absl::StatusOr<RecurrentLayer> layer = ReadRecurrentLayer(kind, *n.attributes, types);
   if (!layer.ok()) return std::nullopt;
   if (layer->steps == 0 || layer->batch == 0) return std::nullopt;
-  if (!std::all_of(layer->activations.begin(), layer->activations.end(), HasLoop)) {
-    return std::nullopt;
-  }
   return RnnLayer{kind, *std::move(layer)};
 }
 

@@ -13,8 +13,7 @@ struct RnnLayer {
   RecurrentLayer layer;
 };
 
-// Reads the node: fp32, constant weights, activations that there are loops for. nullopt: the node
-// is anything else. Pure.
+// Reads the node: fp32, constant weights. nullopt: the node is anything else. Pure.
 std::optional<RnnLayer> RnnLayerAt(const Graph& graph, NodeId node);
 
 // Of a step of one direction.
