@@ -72,7 +72,13 @@ INSTANTIATE_TEST_SUITE_P(
                      " cr = Constant<value_ints=[1,4,4]>()"
                      " w = ConstantOfShape<value=float[1]{0.2}>(cw)"
                      " r = ConstantOfShape<value=float[1]{0.1}>(cr)"
-                     " y = RNN<hidden_size=4, activations=[\"Softsign\"]>(x, w, r) }"}),
+                     " y = RNN<hidden_size=4, activations=[\"Softsign\"]>(x, w, r) }"},
+        OperatorCase{"ResizeOfACrop",
+                     "g (float[1,3,8,8] x) => (float[1,3,5,5] y) {"
+                     " roi = Constant<value_floats=[0.0,0.0,0.2,0.2,1.0,1.0,0.7,0.7]>()"
+                     " y = Resize<mode=\"linear\","
+                     " coordinate_transformation_mode=\"tf_crop_and_resize\">(x, roi, , c) }",
+                     {1, 3, 5, 5}}),
     [](const testing::TestParamInfo<OperatorCase>& info) { return std::string(info.param.name); });
 
 }  // namespace

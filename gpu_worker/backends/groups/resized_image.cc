@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMiddleTapsMax = int64_t{1} << 24;
 
-// nullopt: no Resize of floats without a crop.
+// nullopt: no Resize of floats.
 std::optional<Resizing> ResizingAt(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kResize})) return std::nullopt;
   if (graph.input_type(node, 0).dtype != DataType::kFloat32) return std::nullopt;
@@ -19,10 +19,7 @@ std::optional<Resizing> ResizingAt(const Graph& graph, NodeId node) {
     return std::nullopt;
   }
   absl::StatusOr<Resizing> resizing = ReadResizing(graph, node);
-  if (!resizing.ok() || resizing->resampling.coordinates == Resampling::Coordinates::kCrop) {
-    return std::nullopt;
-  }
-  return *std::move(resizing);
+  return resizing.ok() ? std::make_optional(*std::move(resizing)) : std::nullopt;
 }
 
 }  // namespace
@@ -30,6 +27,7 @@ std::optional<Resizing> ResizingAt(const Graph& graph, NodeId node) {
 bool IsResizedImage(const Graph& graph, NodeId node) {
   const std::optional<Resizing> resizing = ResizingAt(graph, node);
   return resizing.has_value() && IsSpatial(graph, node) &&
+         resizing->resampling.coordinates != Resampling::Coordinates::kCrop &&
          IsKept(resizing->resampling, resizing->axes[0]) &&
          IsKept(resizing->resampling, resizing->axes[1]);
 }

@@ -8,9 +8,8 @@ namespace plait {
 // that is all of the image: a crop has pixels that are made of none.
 bool IsResizedImage(const Graph& graph, NodeId node);
 
-// Whether the node is a Resize of fp32 that has no crop, along any axes of a tensor of any rank. Of
-// the axes between those in front, which stay, and the last one there are not too many taps to be
-// written down.
+// Whether the node is a Resize of fp32, along any axes of a tensor of any rank. Of the axes between
+// those in front, which stay, and the last one there are not too many taps to be written down.
 bool IsResized(const Graph& graph, NodeId node);
 
 }  // namespace plait

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -36,6 +37,8 @@ class Taps {
   // From an element of the output on.
   const int64_t* offsets(int64_t element) const { return offsets_.data() + element * count_; }
   const float* weights(int64_t element) const { return weights_.data() + element * count_; }
+  // Whether a crop has no input for it, but a value.
+  bool is_outside(int64_t element) const { return is_outside_[element]; }
 
  private:
   // What stays has itself as its tap.
@@ -45,6 +48,7 @@ class Taps {
     taps.elements.resize(axis.output);
     std::iota(taps.elements.begin(), taps.elements.end(), 0);
     taps.weights.assign(axis.output, 1);
+    taps.is_outside.assign(axis.output, false);
     return taps;
   }
 
@@ -54,7 +58,9 @@ class Taps {
     const AxisTaps taps = TapsAlong(resampling, axis);
     const std::vector<int64_t> outer_offsets = std::exchange(offsets_, {});
     const std::vector<double> outer_weights = std::exchange(*weights, {});
+    const std::vector<bool> outer_outside = std::exchange(is_outside_, {});
     for (int64_t i = 0; i < output_ * axis.output; ++i) {
+      is_outside_.push_back(outer_outside[i / axis.output] || taps.is_outside[i % axis.output]);
       for (int64_t tap = 0; tap < count_ * taps.count; ++tap) {
         const int64_t outer = i / axis.output * count_ + tap / taps.count;
         const int64_t inner = i % axis.output * taps.count + tap % taps.count;
@@ -72,6 +78,7 @@ class Taps {
   int64_t count_ = 1;
   std::vector<int64_t> offsets_ = {0};
   std::vector<float> weights_;
+  std::vector<bool> is_outside_ = {false};
 };
 
 // In channels-last: sums of pixels, over vectors of channels.
@@ -125,6 +132,7 @@ class ResizePixels : public PixelKernel {
 
 // Row-major: the rows that a row of the result is made of are summed to one, by vectors, and its
 // columns then by numbers. Rows are all axes between those in front, which stay, and the last one.
+// What a crop has no input for is filled.
 class ResizePlanes : public CpuKernel {
  public:
   // `lines` has a row of the source for each thread.
@@ -137,13 +145,23 @@ class ResizePlanes : public CpuKernel {
         rows_(resizing, AxesInFront(resizing), resizing.axes.size() - 1,
               resizing.axes.back().input),
         columns_(resizing, resizing.axes.size() - 1, resizing.axes.size(), 1),
-        lines_(lines) {}
+        filling_(static_cast<float>(resizing.extrapolation_value)),
+        lines_(lines) {
+    for (int64_t column = 0; column < columns_.output(); ++column) {
+      if (columns_.is_outside(column)) filled_columns_.push_back(column);
+    }
+  }
 
   absl::Status Run() override {
     ForEachPart(width_, planes_ * rows_.output(), [&](int64_t begin, int64_t end, int thread) {
       for (int64_t line = begin; line < end; ++line) {
-        const float* const sums = SumRows(line, lines_ + thread * columns_.input());
-        SumColumns(sums, result_ + line * columns_.output());
+        float* const y = result_ + line * columns_.output();
+        if (rows_.is_outside(line % rows_.output())) {
+          std::fill_n(y, columns_.output(), filling_);
+          continue;
+        }
+        SumColumns(SumRows(line, lines_ + thread * columns_.input()), y);
+        for (const int64_t column : filled_columns_) y[column] = filling_;
       }
     });
     return absl::OkStatus();
@@ -220,12 +238,14 @@ class ResizePlanes : public CpuKernel {
   const int64_t planes_;
   const Taps rows_;
   const Taps columns_;
+  const float filling_;
+  std::vector<int64_t> filled_columns_;
   float* const lines_;
 };
 
 }  // namespace
 
-// Resize without a crop; in channels-last, of the rows and columns of images.
+// In channels-last, of the rows and columns of images that are not cropped.
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadResize(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
