@@ -78,7 +78,15 @@ INSTANTIATE_TEST_SUITE_P(
                      " roi = Constant<value_floats=[0.0,0.0,0.2,0.2,1.0,1.0,0.7,0.7]>()"
                      " y = Resize<mode=\"linear\","
                      " coordinate_transformation_mode=\"tf_crop_and_resize\">(x, roi, , c) }",
-                     {1, 3, 5, 5}}),
+                     {1, 3, 5, 5}},
+        OperatorCase{"QLinearConvOfVolumes",
+                     "g (uint8[1,2,5,5,5] x) => (uint8[1,3,3,3,3] y) {"
+                     " xs = Constant<value = float {0.1}>()"
+                     " xz = Constant<value = uint8 {120}>()"
+                     " cw = Constant<value_ints=[3,2,3,3,3]>()"
+                     " w = ConstantOfShape<value = uint8[1] {3}>(cw)"
+                     " wz = Constant<value = uint8 {2}>()"
+                     " y = QLinearConv(x, xs, xz, w, xs, wz, xs, xz) }"}),
     [](const testing::TestParamInfo<OperatorCase>& info) { return std::string(info.param.name); });
 
 }  // namespace

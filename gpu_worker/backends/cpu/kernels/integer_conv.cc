@@ -23,7 +23,7 @@ namespace {
 struct ConvLayer : IntegerConvolution {
   const int16_t* weights = nullptr;         // [groups, channels][2 * PairsOf(depth)]
   const int32_t* window_offsets = nullptr;  // of each place of the depth in the widened image
-  int16_t* image = nullptr;   // [channels of the source, padded lines, padded columns]
+  int16_t* image = nullptr;   // [channels of the source, padded slices, lines, columns]
   int16_t* blocks = nullptr;  // of each thread
 };
 
@@ -56,13 +56,16 @@ class IntegerConvKernel : public CpuKernel {
     const auto widen = Loops().integers.widen[SignOf(layer_.source.type.dtype)];
     ForEachPart(threads_, channels, [&](int64_t begin, int64_t end, int) {
       for (int64_t c = begin; c < end; ++c) {
+        const int64_t lines = layer_.slices.input * rows.input;
         const uint8_t* const from =
-            BytesAt(layer_.source) + (image * channels + c) * rows.input * columns.input;
-        int16_t* const to = layer_.image + c * layer_.lines() * layer_.line_numbers();
-        std::fill_n(to, layer_.lines() * layer_.line_numbers(), int16_t{0});
-        for (int64_t y = 0; y < rows.input; ++y) {
-          widen(from + y * columns.input, columns.input, zero_point,
-                to + (y + rows.pad_begin) * layer_.line_numbers() + columns.pad_begin);
+            BytesAt(layer_.source) + (image * channels + c) * lines * columns.input;
+        int16_t* const to = layer_.image + c * layer_.channel_numbers();
+        std::fill_n(to, layer_.channel_numbers(), int16_t{0});
+        for (int64_t i = 0; i < lines; ++i) {
+          const int64_t slice = i / rows.input + layer_.slices.pad_begin;
+          const int64_t line = slice * layer_.lines() + i % rows.input + rows.pad_begin;
+          widen(from + i * columns.input, columns.input, zero_point,
+                to + line * layer_.line_numbers() + columns.pad_begin);
         }
       }
     });
@@ -72,16 +75,19 @@ class IntegerConvKernel : public CpuKernel {
   void PackPixels(int64_t group, int64_t first, int64_t count, int16_t* block) const {
     const int64_t columns = IntegerBlockColumns();
     int32_t offsets[32];
+    const auto& [rows, line] = layer_.window;
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t y = (first + i) / layer_.window[1].output * layer_.window[0].stride;
-      const int64_t x = (first + i) % layer_.window[1].output * layer_.window[1].stride;
+      const int64_t row = (first + i) / line.output;
+      const int64_t z = row / rows.output * layer_.slices.stride;
+      const int64_t y = z * layer_.lines() + row % rows.output * rows.stride;
+      const int64_t x = (first + i) % line.output * line.stride;
       offsets[i] = static_cast<int32_t>(y * layer_.line_numbers() + x);
     }
     if (count < columns || layer_.depth() % 2 != 0) {
       std::fill_n(block, IntegerBlockNumbers(layer_.depth()), int16_t{0});
     }
     const int16_t* const image =
-        layer_.image + group * layer_.source_channels * layer_.lines() * layer_.line_numbers();
+        layer_.image + group * layer_.source_channels * layer_.channel_numbers();
     for (int64_t k = 0; k < layer_.depth(); ++k) {
       const int16_t* const from = image + layer_.window_offsets[k];
       int16_t* const to = block + k / 2 * 2 * columns + k % 2;
@@ -150,10 +156,15 @@ absl::Status LoadWeights(LoadContext* context, const Tensor& values, ConvLayer* 
   return absl::OkStatus();
 }
 
-// Where each place of the depth, [channel, line, column] of a window, lies from a window's first.
+// Where each place of the depth, [channel, slice, line, column] of a window, lies from a window's
+// first.
 absl::Status LoadOffsets(LoadContext* context, ConvLayer* layer) {
-  const Fingerprint form =
-      FingerprintBuilder().Add("window").Add(layer->lines()).Add(layer->line_numbers()).Finish();
+  const Fingerprint form = FingerprintBuilder()
+                               .Add("window")
+                               .Add(layer->slice_count())
+                               .Add(layer->lines())
+                               .Add(layer->line_numbers())
+                               .Finish();
   PLAIT_ASSIGN_OR_RETURN(const SharingExecutable::Place place,
                          context->AllocatePacked(layer->depth() * 4, form));
   auto* const offsets = reinterpret_cast<int32_t*>(place.data);
@@ -161,9 +172,13 @@ absl::Status LoadOffsets(LoadContext* context, ConvLayer* layer) {
   if (place.is_packed) return absl::OkStatus();
   const WindowAxis& rows = layer->window[0];
   const WindowAxis& columns = layer->window[1];
+  const WindowAxis& slices = layer->slices;
   for (int64_t k = 0; k < layer->depth(); ++k) {
-    const int64_t line = k / columns.kernel % rows.kernel * rows.dilation +
-                         k / (columns.kernel * rows.kernel) * layer->lines();
+    const int64_t row = k / columns.kernel;
+    const int64_t window_slice = row / rows.kernel;
+    const int64_t slice = window_slice / slices.kernel * layer->slice_count() +
+                          window_slice % slices.kernel * slices.dilation;
+    const int64_t line = slice * layer->lines() + row % rows.kernel * rows.dilation;
     offsets[k] =
         static_cast<int32_t>(line * layer->line_numbers() + k % columns.kernel * columns.dilation);
   }
@@ -177,8 +192,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPlanes(LoadContext* context, cons
   PLAIT_RETURN_IF_ERROR(LoadWeights(context, weights, &layer));
   PLAIT_RETURN_IF_ERROR(LoadOffsets(context, &layer));
   PLAIT_ASSIGN_OR_RETURN(
-      layer.image,
-      ScratchOf<int16_t>(context, layer.pixel_channels() * layer.lines() * layer.line_numbers()));
+      layer.image, ScratchOf<int16_t>(context, layer.pixel_channels() * layer.channel_numbers()));
   PLAIT_ASSIGN_OR_RETURN(
       layer.blocks,
       ScratchOf<int16_t>(context, context->width() * IntegerBlockNumbers(layer.depth())));

@@ -14,6 +14,7 @@ absl::Status ReadExtents(LoadContext* context, const Node& node, IntegerConvolut
                          ReadWindow(*node.attributes, convolution->source.type,
                                     absl::MakeConstSpan(weights).subspan(2), /*ceil_mode=*/false));
   const std::vector<WindowAxis> axes = ThreeAxes(window);
+  convolution->slices = axes[0];
   convolution->window = {axes[1], axes[2]};
   convolution->batch = convolution->source.type.shape[0];
   convolution->groups = node.attributes->Int("group", 1);
@@ -22,7 +23,8 @@ absl::Status ReadExtents(LoadContext* context, const Node& node, IntegerConvolut
   // A channel more than there are: images may be kept with an even number of them.
   constexpr int64_t kNumbersMax = int64_t{1} << 31;
   const int64_t channels = convolution->pixel_channels() + 1;
-  if (convolution->lines() >= kNumbersMax / convolution->line_numbers() / channels) {
+  const int64_t slices = convolution->slice_count() * channels;
+  if (convolution->lines() >= kNumbersMax / convolution->line_numbers() / slices) {
     return context->Refuse();
   }
   return absl::OkStatus();

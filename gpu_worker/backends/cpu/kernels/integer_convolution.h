@@ -7,9 +7,11 @@
 
 namespace plait {
 
-// A ConvInteger or QLinearConv over a row or an image, as integer_conv's kernels read it. A row is
-// an image of one line.
+// A ConvInteger or QLinearConv over a row, an image or a volume, as integer_conv's kernels read it.
+// A row is an image of one line, and an image a volume of one slice; what lies in channels-last is
+// an image.
 struct IntegerConvolution {
+  WindowAxis slices;
   std::array<WindowAxis, 2> window;
   int64_t batch = 1;
   int64_t groups = 1;
@@ -24,12 +26,17 @@ struct IntegerConvolution {
   ByteParameter result_zero_point;
   ByteParameter bias;
 
-  int64_t depth() const { return source_channels * window[0].kernel * window[1].kernel; }
-  int64_t pixels() const { return window[0].output * window[1].output; }
+  int64_t depth() const {
+    return source_channels * slices.kernel * window[0].kernel * window[1].kernel;
+  }
+  int64_t pixels() const { return slices.output * window[0].output * window[1].output; }
   int64_t pixel_channels() const { return groups * source_channels; }
-  // Of the source with its padding.
+  // Of the source with its padding: its slices, the lines of each and the numbers of a line.
+  int64_t slice_count() const { return slices.input + slices.pad_begin + slices.pad_end; }
   int64_t lines() const { return window[0].input + window[0].pad_begin + window[0].pad_end; }
   int64_t line_numbers() const { return window[1].input + window[1].pad_begin + window[1].pad_end; }
+  // From one channel to the next, row-major.
+  int64_t channel_numbers() const { return slice_count() * lines() * line_numbers(); }
 
   // What a sum of each channel is multiplied by, where the result is in bytes.
   void SetFactors(absl::Span<float> factors) const;

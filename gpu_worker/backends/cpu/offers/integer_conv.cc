@@ -8,8 +8,8 @@
 namespace plait {
 namespace {
 
-// Constant weights, which may have one scale and zero point of each of their channels; rows and
-// images.
+// Constant weights, which may have one scale and zero point of each of their channels; rows, images
+// and volumes.
 bool RunsIntegerConv(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kConvInteger, OpKind::kQLinearConv})) return false;
   const Node& n = graph.node(node);
@@ -17,7 +17,7 @@ bool RunsIntegerConv(const Graph& graph, NodeId node) {
   const size_t weights = has_scales ? 3 : 1;
   const size_t weights_zero_point = has_scales ? 5 : 3;
   const TensorType& type = graph.type(n.inputs[weights]);
-  if (type.rank() < 3 || type.rank() > 4 || !HasExplicitPadding(n)) return false;
+  if (type.rank() < 3 || type.rank() > 5 || !HasExplicitPadding(n)) return false;
   if (graph.input_type(node, 0).elements() == 0 || type.elements() == 0) return false;
   if (!IsConstantOrOmitted(graph, n, weights)) return false;
   if (!IsConstantOrOmitted(graph, n, weights_zero_point)) return false;
