@@ -3,6 +3,7 @@
 #include "base/status_macros.h"
 #include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/einsum_equation.h"
+#include "optimizer/ops/shared/einsum_products.h"
 #include "optimizer/ops/shared/matrix_product.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "optimizer/ops/shared/type_set.h"
@@ -133,6 +134,8 @@ const OpSpec kEinsumSpec = {
     .infer = InferEinsum,
     .work = WorkOfEinsum,
     .evaluate = EvaluateEinsum,
+    .expand = ExpandEinsum,
+    .expands_at_import = IsEinsumOfProducts,
 };
 
 }  // namespace plait

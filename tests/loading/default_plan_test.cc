@@ -8,6 +8,7 @@
 #include "gpu_worker/backends/catalogs.h"
 #include "optimizer/search/predicted_plan.h"
 #include "tests/loading/planned_model.h"
+#include "tests/optimizer/onnx/model_text.h"
 
 namespace plait {
 namespace {
@@ -123,6 +124,27 @@ TEST(DefaultPlanTest, DoesNotPlanAGraphThatDoesNotFitItself) {
   const absl::StatusOr<LoadedPlan> loaded = Default({hostile}, 2, *executor);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(loaded->graph.node_count(), 2);
+}
+
+// Nobody has brought these graphs into their normal form.
+TEST(DefaultPlanTest, RunsAnEinsumByKernels) {
+  const auto executor = OpenCpu(1);
+  const std::tuple<std::string, std::string, std::string> rows[] = {
+      {"bqc,bchw->bqhw", "a, b", "float[1,4,8] a, float[1,8,3,3] b"},
+      {"bhid,bhjd->bhij", "a, b", "float[2,2,3,8] a, float[2,2,5,8] b"},
+      {"ij,jk,kl->il", "a, b, c", "float[4,5] a, float[5,6] b, float[6,7] c"},
+  };
+  for (const auto& [equation, names, inputs] : rows) {
+    SCOPED_TRACE(equation);
+    const Model model = ModelWith(
+        {}, GraphBytes(17, absl::StrCat("g (", inputs, ") => (y) { y = Einsum <equation = \"",
+                                        equation, "\"> (", names, ") }")));
+    const absl::StatusOr<Bound> bound = Bind(model, {});
+    ASSERT_TRUE(bound.ok()) << bound.status();
+    const absl::StatusOr<DefaultPlan> made = LoadDefaultPlan(model, *bound, {}, *executor);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(made->loaded.executable->fallback_nodes(), 0);
+  }
 }
 
 TEST(DefaultPlanTest, HasAKernelForEachNodeWhereALargerOneRefuses) {

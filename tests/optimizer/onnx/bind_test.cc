@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/limits.h"
 #include "optimizer/ir/text.h"
 #include "optimizer/onnx/import.h"
@@ -101,7 +104,7 @@ TEST(BindTest, CountsPartsThatAreListedAndOmitted) {
 TEST(BindTest, LeavesConstantsThatTakeLongToKernels) {
   const absl::StatusOr<Bound> bound = BindBytes(
       GraphBytes(13, R"(g (float[4] x) => (float[4] y) {
-      s = Einsum <equation = "abcd,efgh,ijkl,mnop,qrst->"> (c, c, c, c, c)
+      s = Einsum <equation = "aabc,defg,hijk,lmno,pqrs->"> (c, c, c, c, c)
       y = Mul(x, s)
     })",
                  [](auto* model) {
@@ -109,6 +112,59 @@ TEST(BindTest, LeavesConstantsThatTakeLongToKernels) {
                  }));
   ASSERT_TRUE(bound.ok()) << bound.status();
   EXPECT_EQ(bound->graph.node_count(), 2);
+}
+
+// The graph's lines between its inputs and its output.
+std::string BoundEinsum(const std::string& equation, const std::string& inputs,
+                        const std::string& names) {
+  const std::string text =
+      Printed(GraphBytes(13,
+                         absl::StrCat("g (", inputs, ") => (y) { y = Einsum <equation = \"",
+                                      equation, "\"> (", names, ") }"),
+                         [](auto* model) {
+                           *model->mutable_graph()->add_initializer() = FloatTensor("w", {5, 3, 4});
+                         }));
+  std::string lines;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::StartsWith(line, "  %")) absl::StrAppend(&lines, line.substr(2), "\n");
+  }
+  return lines;
+}
+
+TEST(BindTest, WritesAnEinsumAsProducts) {
+  EXPECT_EQ(BoundEinsum("bhid,bhjd->bhij", "float[2,3,4,5] q, float[2,3,6,5] k", "q, k"),
+            R"(%t0: float32[2,3,5,6] = Transpose(%k) {perm=[0,1,3,2]}
+%y: float32[2,3,4,6] = MatMul(%q, %t0) {}
+)");
+  EXPECT_EQ(BoundEinsum("hdc,bsc->bhsd", "float[2,6,4] x", "w, x"),
+            R"(%t0: float32[4,5,3] = Transpose(%w) {perm=[2,0,1]}
+%t2: float32[4,15] = Reshape(%t0, %t1) {allowzero=1}
+%t3: float32[2,6,15] = MatMul(%x, %t2) {}
+%t5: float32[2,6,5,3] = Reshape(%t3, %t4) {allowzero=1}
+%y: float32[2,5,6,3] = Transpose(%t5) {perm=[0,2,1,3]}
+)") << "the constant is the right matrix";
+  EXPECT_EQ(BoundEinsum("ij,jk->ik", "float16[2,3] a, float16[3,4] b", "a, b"),
+            R"(%t0: float32[2,3] = Cast(%a) {to=1}
+%t1: float32[3,4] = Cast(%b) {to=1}
+%t2: float32[2,4] = MatMul(%t0, %t1) {}
+%y: float16[2,4] = Cast(%t2) {to=10}
+)") << "the result is rounded once";
+}
+
+// Diagonals, axes that are repeated, empty tensors, narrow integers, and products on the way that
+// are larger than operands and result.
+TEST(BindTest, LeavesAnEinsumThatIsNoRowOfProducts) {
+  const std::tuple<std::string, std::string, std::string> rows[] = {
+      {"ii,i->i", "float[3,3] a, float[3] b", "a, b"},
+      {"ij,jk->ik", "float[2,1] a, float[3,4] b", "a, b"},
+      {"ij,jk->ik", "float[2,0] a, float[0,4] b", "a, b"},
+      {"ij,jk->ik", "int8[2,3] a, int8[3,4] b", "a, b"},
+      {"i,j,i,j->", "float[2000] a, float[2000] b", "a, b, a, b"},
+  };
+  for (const auto& [equation, inputs, names] : rows) {
+    EXPECT_THAT(BoundEinsum(equation, inputs, names), testing::StartsWith("%y: "));
+    EXPECT_THAT(BoundEinsum(equation, inputs, names), HasSubstr(" = Einsum("));
+  }
 }
 
 TEST(BindTest, FoldsTheArithmeticOfShapes) {

@@ -260,6 +260,7 @@ TEST(ExportTest, WritesWhatImportExpandedInTheOriginalOpset) {
        "d = Constant <value = int64 {4}> () v = Constant <value = float[2] {0.0, 1.0}> () "
        "y = OneHot(x, d, v)"},
       {10, "float[3,4] x, int64[2,4] i, float[2,4] u", "y = Scatter(x, i, u)"},
+      {12, "float[2,3,4] x, float[4,5] z", "y = Einsum <equation = \"bij,jk->bk\"> (x, z)"},
       {15, "float[3,4] x, double t", "y = CastLike(x, t)"},
       {18, "float[3,4] x", "y = ReduceL2 <noop_with_empty_axes = 1> (x)"},
       {18, "float[1,4,3] x, float[2] s, float[2] b",

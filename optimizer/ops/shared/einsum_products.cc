@@ -1,17 +1,22 @@
+#include "optimizer/ops/shared/einsum_products.h"
+
 #include <algorithm>
 #include <utility>
 
+#include "base/status_macros.h"
+#include "optimizer/ops/shared/axes.h"
 #include "optimizer/ops/shared/einsum_equation.h"
-#include "optimizer/rules/patterns/rewrite_builder.h"
-#include "optimizer/rules/rule.h"
+#include "optimizer/ops/shared/expansion.h"
 
-// "bhid,bhjd->bhij" of queries and keys becomes a transposition of the keys and a MatMul. In
-// general two operands have labels of four kinds: those of both that stay (batch), those of both
+// In general two operands have labels of four kinds: those of both that stay (batch), those of both
 // that are summed (shared), and those of one of them. Laid out as [batch, left, shared] and
 // [batch, shared, right] they are matrices. More than two are multiplied from left to right.
 
 namespace plait {
 namespace {
+
+// 2^20: 4 MiB, which lie in the second caches or not far from them.
+constexpr int64_t kProductElementsMax = int64_t{1} << 20;
 
 using Labels = std::vector<int>;
 
@@ -33,10 +38,10 @@ Labels Join(std::initializer_list<Labels> lists) {
 
 class Contraction {
  public:
-  Contraction(const Graph& graph, const EinsumEquation& equation)
-      : graph_(graph), equation_(equation), builder_(graph) {}
+  Contraction(const EinsumEquation& equation, GraphBuilder* builder)
+      : equation_(equation), builder_(builder), expansion_(builder) {}
 
-  RewriteBuilder& builder() { return builder_; }
+  Expansion& expansion() { return expansion_; }
 
   // The operand without the labels that nobody needs behind it.
   Labelled SumUnneeded(const Labelled& operand, const Labels& needed) {
@@ -50,8 +55,8 @@ class Contraction {
       }
     }
     if (axes.empty()) return operand;
-    const TensorId list = builder_.AddConstant(Tensor::Int64s(axes));
-    return {builder_.Add(OpKind::kReduceSum, {{"keepdims", int64_t{0}}}, {operand.tensor, list}),
+    const TensorId list = expansion_.Ints(std::move(axes));
+    return {expansion_.Add(OpKind::kReduceSum, {operand.tensor, list}, {{"keepdims", int64_t{0}}}),
             std::move(rest)};
   }
 
@@ -62,8 +67,9 @@ class Contraction {
       permutation.push_back(std::find(operand.labels.begin(), operand.labels.end(), label) -
                             operand.labels.begin());
     }
-    return {builder_.Add(OpKind::kTranspose, {{"perm", std::move(permutation)}}, {operand.tensor}),
-            order};
+    return {
+        expansion_.Add(OpKind::kTranspose, {operand.tensor}, {{"perm", std::move(permutation)}}),
+        order};
   }
 
   // Both operands in one tensor that has the labels in `needed` only.
@@ -89,21 +95,20 @@ class Contraction {
           Reshape(left.tensor, Extents(batch), Extents(only_left), Shape(only_right.size(), 1));
       const TensorId b =
           Reshape(right.tensor, Extents(batch), Shape(only_left.size(), 1), Extents(only_right));
-      return {builder_.Add(OpKind::kMul, {}, {a, b}), result};
+      return {expansion_.Add(OpKind::kMul, {a, b}), result};
     }
     // With one matrix on the right the rows of the left one may have any axes.
     const Shape rows = batch.empty() ? Extents(only_left) : Shape{Product(only_left)};
     const TensorId a = Reshape(left.tensor, Extents(batch), rows, {Product(shared)});
     const TensorId b =
         Reshape(right.tensor, Extents(batch), {Product(shared)}, {Product(only_right)});
-    const TensorId product = builder_.Add(OpKind::kMatMul, {}, {a, b});
+    const TensorId product = expansion_.Add(OpKind::kMatMul, {a, b});
     return {Reshape(product, Extents(batch), Extents(only_left), Extents(only_right)), result};
   }
 
  private:
   bool IsConstant(TensorId tensor) const {
-    return tensor != kNoTensor && tensor < graph_.tensor_count() &&
-           graph_.tensor(tensor).constant != nullptr;
+    return tensor != kNoTensor && builder_->tensor(tensor).constant != nullptr;
   }
 
   Shape Extents(const Labels& labels) const {
@@ -117,17 +122,22 @@ class Contraction {
   TensorId Reshape(TensorId tensor, Shape shape, const Shape& middle, const Shape& last) {
     shape.insert(shape.end(), middle.begin(), middle.end());
     shape.insert(shape.end(), last.begin(), last.end());
-    if (tensor != kNoTensor && builder_.type(tensor).shape == shape) return tensor;
-    const TensorId wanted = builder_.AddConstant(Tensor::Int64s(shape));
-    return builder_.Add(OpKind::kReshape, {{"allowzero", int64_t{1}}}, {tensor, wanted});
+    if (expansion_.type(tensor).shape == shape) return tensor;
+    const TensorId wanted = expansion_.Ints({shape.begin(), shape.end()});
+    return expansion_.Add(OpKind::kReshape, {tensor, wanted}, {{"allowzero", int64_t{1}}});
   }
 
-  const Graph& graph_;
   const EinsumEquation& equation_;
-  RewriteBuilder builder_;
+  GraphBuilder* const builder_;
+  Expansion expansion_;
 };
 
-// Diagonals, axes of 1 that are repeated, and empty tensors have no products here.
+// What MatMul takes in every opset that has Einsum.
+bool IsMultiplied(DataType dtype) {
+  return dtype == DataType::kFloat32 || dtype == DataType::kFloat64 || dtype == DataType::kInt32 ||
+         dtype == DataType::kInt64 || dtype == DataType::kUint32 || dtype == DataType::kUint64;
+}
+
 bool IsPlain(const EinsumEquation& equation, absl::Span<const TensorType> types) {
   for (size_t i = 0; i < types.size(); ++i) {
     Labels labels = equation.inputs[i];
@@ -141,38 +151,61 @@ bool IsPlain(const EinsumEquation& equation, absl::Span<const TensorType> types)
   return true;
 }
 
-Rewrites MatchProductsFromEinsum(const Rule&, const Graph& graph, NodeId node) {
-  const Node& einsum = graph.node(node);
-  std::vector<TensorType> types;
-  for (const TensorId input : einsum.inputs) {
-    if (input == kNoTensor) return {};
-    types.push_back(graph.type(input));
+// A search over orders would find smaller products for some of those that this refuses; exporters
+// write two operands, or three in an order that is good.
+absl::Status CheckProduct(const TensorType& product, const EinsumEquation& equation,
+                          absl::Span<const TensorType> operands) {
+  int64_t elements_max = kProductElementsMax;
+  for (const TensorType& operand : operands) {
+    elements_max = std::max(elements_max, operand.elements());
   }
-  const absl::StatusOr<EinsumEquation> equation =
-      ReadEinsumEquation(einsum.attributes->String("equation", ""), types);
-  if (!equation.ok() || !IsPlain(*equation, types)) return {};
-  Contraction contraction(graph, *equation);
-  Labelled product = {einsum.inputs[0], equation->inputs[0]};
-  for (size_t i = 1; i < types.size(); ++i) {
-    Labels needed = equation->output;
-    for (size_t later = i + 1; later < types.size(); ++later) {
-      needed = Join({needed, equation->inputs[later]});
-    }
-    product = contraction.Multiply(product, {einsum.inputs[i], equation->inputs[i]}, needed);
+  int64_t result = 1;
+  for (const int label : equation.output) {
+    result = SaturatingMultiply(result, equation.extents[label]);
   }
-  product = contraction.SumUnneeded(product, equation->output);
-  product = contraction.Transpose(product, equation->output);
-  return contraction.builder().Replace(node, product.tensor);
+  if (product.elements() <= std::max(elements_max, result)) return absl::OkStatus();
+  return absl::UnimplementedError("products on the way that are larger than operands and result");
 }
 
 }  // namespace
 
-const Rule kProductsFromEinsum = {
-    .name = "products_from_einsum",
-    .law = "Einsum(a, b) = Transpose(MatMul(matrix of a, matrix of b))",
-    .root = OpKind::kEinsum,
-    .match = MatchProductsFromEinsum,
-    .always_wins = true,
-};
+absl::StatusOr<std::vector<TensorId>> ExpandEinsum(const Node& node, GraphBuilder* builder) {
+  std::vector<TensorType> types;
+  for (const TensorId input : node.inputs) types.push_back(builder->tensor(input).type);
+  const DataType dtype = types[0].dtype;
+  PLAIT_ASSIGN_OR_RETURN(const EinsumEquation equation,
+                         ReadEinsumEquation(node.attributes->String("equation", ""), types));
+  if (!IsMultiplied(WideType(dtype)) || !IsPlain(equation, types)) {
+    return absl::UnimplementedError("no products");
+  }
+  Contraction contraction(equation, builder);
+  Expansion& expansion = contraction.expansion();
+  const auto operand = [&](size_t i) -> Labelled {
+    return {expansion.Cast(node.inputs[i], WideType(dtype)), equation.inputs[i]};
+  };
+  Labelled product = operand(0);
+  for (size_t i = 1; i < types.size(); ++i) {
+    Labels needed = equation.output;
+    for (size_t later = i + 1; later < types.size(); ++later) {
+      needed = Join({needed, equation.inputs[later]});
+    }
+    product = contraction.Multiply(product, operand(i), needed);
+    PLAIT_RETURN_IF_ERROR(CheckProduct(expansion.type(product.tensor), equation, types));
+  }
+  product = contraction.SumUnneeded(product, equation.output);
+  product = contraction.Transpose(product, equation.output);
+  return expansion.Outputs({expansion.Cast(product.tensor, dtype)});
+}
+
+bool IsEinsumOfProducts(const OpCall& call) {
+  GraphBuilder builder;
+  Node node;
+  node.op = OpKind::kEinsum;
+  node.attributes = MakeAttributes(call.attributes);
+  for (size_t i = 0; i < call.input_types.size(); ++i) {
+    node.inputs.push_back(builder.AddInput(call.input_types[i], ""));
+  }
+  return ExpandEinsum(node, &builder).ok();
+}
 
 }  // namespace plait
