@@ -1,5 +1,7 @@
 #include "loading/default_plan.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +23,13 @@ absl::StatusOr<LoadedPlan> Default(const std::vector<EmbeddedPlan>& plans, int64
   PLAIT_ASSIGN_OR_RETURN(DefaultPlan made,
                          LoadDefaultPlan(model, *bound, ReadFilePlans(model), executor));
   if (explanation != nullptr) *explanation = made.explanation;
+  return std::move(made.loaded);
+}
+
+absl::StatusOr<LoadedPlan> DefaultOf(const std::string& bytes, Executor& executor) {
+  const Model model = ModelWith({}, bytes);
+  PLAIT_ASSIGN_OR_RETURN(const Bound bound, Bind(model, {}));
+  PLAIT_ASSIGN_OR_RETURN(DefaultPlan made, LoadDefaultPlan(model, bound, {}, executor));
   return std::move(made.loaded);
 }
 
@@ -136,14 +145,49 @@ TEST(DefaultPlanTest, RunsAnEinsumByKernels) {
   };
   for (const auto& [equation, names, inputs] : rows) {
     SCOPED_TRACE(equation);
-    const Model model = ModelWith(
-        {}, GraphBytes(17, absl::StrCat("g (", inputs, ") => (y) { y = Einsum <equation = \"",
-                                        equation, "\"> (", names, ") }")));
-    const absl::StatusOr<Bound> bound = Bind(model, {});
-    ASSERT_TRUE(bound.ok()) << bound.status();
-    const absl::StatusOr<DefaultPlan> made = LoadDefaultPlan(model, *bound, {}, *executor);
-    ASSERT_TRUE(made.ok()) << made.status();
-    EXPECT_EQ(made->loaded.executable->fallback_nodes(), 0);
+    const absl::StatusOr<LoadedPlan> loaded =
+        DefaultOf(GraphBytes(17, absl::StrCat("g (", inputs, ") => (y) { y = Einsum <equation = \"",
+                                              equation, "\"> (", names, ") }")),
+                  *executor);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_EQ(loaded->executable->fallback_nodes(), 0);
+  }
+}
+
+// Whose row-major kernels take longer than theirs in channels-last and both conversions.
+TEST(DefaultPlanTest, TakesGroupsInChannelsLast) {
+  const auto executor = OpenCpu(1);
+  const std::string models[] = {
+      GraphBytes(17,
+                 R"(g (uint8[1,32,28,28] x) => (y) {
+                      one = Constant <value = float {0.1}> ()
+                      zero = Constant <value = uint8 {120}> ()
+                      w_zero = Constant <value = int8 {0}> ()
+                      y = QLinearConv <group = 32>(x, one, zero, w, one, w_zero, one, zero)
+                    })",
+                 [](::onnx::ModelProto* model) {
+                   auto* const weight = model->mutable_graph()->add_initializer();
+                   weight->set_name("w");
+                   weight->set_data_type(3);
+                   for (const int dimension : {32, 1, 3, 3}) weight->add_dims(dimension);
+                   weight->set_raw_data(std::string(32 * 9, 7));
+                 }),
+      GraphBytes(17,
+                 R"(g (float[1,32,56,56] x) => (y) {
+                      y = ConvTranspose <group = 32, strides = [2,2], pads = [1,1,1,1]>(x, w)
+                    })",
+                 [](::onnx::ModelProto* model) {
+                   *model->mutable_graph()->add_initializer() = FloatTensor("w", {32, 1, 4, 4});
+                 })};
+  for (const std::string& model : models) {
+    const absl::StatusOr<LoadedPlan> loaded = DefaultOf(model, *executor);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    const Plan& plan = loaded->plan;
+    const auto step = std::find_if(plan.steps.begin(), plan.steps.end(),
+                                   [](const Step& s) { return !s.kernel.nodes.empty(); });
+    ASSERT_NE(step, plan.steps.end());
+    EXPECT_EQ(step->kernel.output_formats, std::vector<Format>({Format::kChannelsLast}))
+        << step->kernel.family;
   }
 }
 

@@ -37,10 +37,13 @@ bool HasPixels(const Graph& graph, NodeId node) {
   return IsSpatial(graph, node) && graph.tensor(graph.node(node).inputs[1]).constant != nullptr;
 }
 
-// What follows is applied to pixels, whose channels lie beside each other in channels-last only.
+// What follows is applied to pixels, whose channels lie beside each other in channels-last only. In
+// row-major images groups take several times as long: more than both conversions do.
 std::vector<FormatRow> FormatsOfConvTranspose(const Graph& graph, absl::Span<const NodeId> nodes) {
   if (!HasPixels(graph, nodes.front())) return PlainRow(graph, nodes);
-  if (nodes.size() == 1) return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
+  const bool has_groups = graph.node(nodes.front()).attributes->Int("group", 1) > 1;
+  if (nodes.size() == 1 && !has_groups)
+    return RowsIn(graph, nodes, {Format::kPlain, Format::kChannelsLast});
   return ChannelsLastRow(graph, nodes);
 }
 

@@ -8,13 +8,15 @@
 namespace plait {
 namespace {
 
+size_t WeightsAt(const Node& node) { return node.op == OpKind::kQLinearConv ? 3 : 1; }
+
 // Constant weights, which may have one scale and zero point of each of their channels; rows, images
 // and volumes.
 bool RunsIntegerConv(const Graph& graph, NodeId node) {
   if (!IsOneOf(graph, node, {OpKind::kConvInteger, OpKind::kQLinearConv})) return false;
   const Node& n = graph.node(node);
   const bool has_scales = n.op == OpKind::kQLinearConv;
-  const size_t weights = has_scales ? 3 : 1;
+  const size_t weights = WeightsAt(n);
   const size_t weights_zero_point = has_scales ? 5 : 3;
   const TensorType& type = graph.type(n.inputs[weights]);
   if (type.rank() < 3 || type.rank() > 5 || !HasExplicitPadding(n)) return false;
@@ -27,6 +29,18 @@ bool RunsIntegerConv(const Graph& graph, NodeId node) {
     if (graph.input_type(node, scale).dtype != DataType::kFloat32) return false;
   }
   return HasOneOrEach(graph, n, 4, type.shape[0]);
+}
+
+// In row-major images pixels are gathered as columns of a product, of which a depthwise convolution
+// has one of a single row for each channel: slower than both conversions and the loop over
+// channels.
+std::vector<FormatRow> FormatsOfIntegerConv(const Graph& graph, absl::Span<const NodeId> nodes) {
+  const Node& conv = graph.node(nodes.front());
+  const Shape& weights = graph.type(conv.inputs[WeightsAt(conv)]).shape;
+  const int64_t groups = conv.attributes->Int("group", 1);
+  const bool is_depthwise = groups > 1 && groups == weights[0] && weights[1] == 1;
+  return is_depthwise && IsSpatial(graph, nodes.front()) ? ChannelsLastRow(graph, nodes)
+                                                         : SpatialRows(graph, nodes);
 }
 
 // Row-major images are gathered number by number.
@@ -42,7 +56,7 @@ const FamilyOffer kIntegerConvOffer = {
     .name = "integer_conv",
     .runs = RunsIntegerConv,
     .grow = GrowBounds<RunsIntegerConv>,
-    .formats = SpatialRows,
+    .formats = FormatsOfIntegerConv,
     .expected_share = ExpectedIntegerConvShare,
     .worth_dividing = HasManyFlops,
 };
