@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "loading/default_plan.h"
 #include "loading/own_segments.h"
+#include "loading/reference_nodes.h"
 #include "loading/split_host_part.h"
 #include "optimizer/onnx/export.h"
 #include "optimizer/onnx/opaque_node.h"
@@ -136,6 +137,7 @@ class Loader {
       loaded_.explanation = choice.explanation;
       loaded_.is_embedded = choice.grade >= PlanGrade::kSameInstructionSet;
     }
+    PLAIT_RETURN_IF_ERROR(reference_.Add(*choice.loaded, executor.device()));
     part->island = std::move(choice.loaded->executable);
     loaded_.kernels += static_cast<int>(choice.loaded->plan.steps.size());
     loaded_.streams = std::max(loaded_.streams, choice.loaded->plan.streams);
@@ -238,7 +240,7 @@ class Loader {
                       " planned when a run tells the sizes");
     }
     absl::StrAppend(&loaded_.explanation, "; around ", Counted(loaded_.islands, "part"),
-                    " of the model");
+                    " of the model", reference_.Text());
   }
 
   const SegmentsRequest& request_;
@@ -252,6 +254,7 @@ class Loader {
   int own_nodes_ = 0;
   std::vector<std::string> operators_;
   std::vector<std::string> own_operators_;
+  ReferenceNodes reference_;
   LoadedSegments loaded_;
 };
 

@@ -15,6 +15,7 @@
 #include "gpu_worker/backends/open_executor.h"
 #include "loading/default_plan.h"
 #include "loading/load_segments.h"
+#include "loading/reference_nodes.h"
 #include "optimizer/onnx/assume_batch.h"
 
 namespace plait {
@@ -59,7 +60,8 @@ absl::Status CheckDimensions(const Model& model, const Bindings& shapes) {
 // The executable and where it reads and writes. The weights are let go: it has packed what it
 // needs.
 absl::StatusOr<std::shared_ptr<LoadedShapes>> Adopt(const Model& model, LoadedPlan loaded,
-                                                    SessionPlan plan) {
+                                                    SessionPlan plan,
+                                                    const DeviceDescription& device) {
   auto adopted = std::make_shared<LoadedShapes>();
   PLAIT_ASSIGN_OR_RETURN(const BoundTensors bound, loaded.executable->Bound());
   for (size_t i = 0; i < bound.inputs.size(); ++i) {
@@ -76,6 +78,9 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Adopt(const Model& model, LoadedPl
   plan.streams = loaded.plan.streams;
   plan.kernels = static_cast<int>(loaded.plan.steps.size());
   plan.reference_nodes = loaded.executable->fallback_nodes();
+  ReferenceNodes reference;
+  PLAIT_RETURN_IF_ERROR(reference.Add(loaded, device));
+  plan.explanation += reference.Text();
   adopted->plan = std::move(plan);
   adopted->executable = std::move(loaded.executable);
   return adopted;
@@ -194,7 +199,10 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::Load(const Model& model,
                                                             const Bindings& given) {
   PlanChoice choice = Choose(model, given);
   SessionPlan plan = {choice.loaded.has_value(), choice.grade, choice.reason, choice.explanation};
-  if (choice.loaded.has_value()) return Adopt(model, *std::move(choice.loaded), std::move(plan));
+  const DeviceDescription& device = executor_->device();
+  if (choice.loaded.has_value()) {
+    return Adopt(model, *std::move(choice.loaded), std::move(plan), device);
+  }
   absl::Span<const FilePlan> plans = plans_;
   if (options_.ignores_plan) plans = {};
   const absl::StatusOr<Bound> bound = BindFor(model, plans, given);
@@ -204,7 +212,7 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::Load(const Model& model,
   PLAIT_ASSIGN_OR_RETURN(DefaultPlan made, LoadDefaultPlan(model, *bound, plans, *executor_));
   absl::StrAppend(&plan.explanation, made.explanation);
   plan.grade = PlanGrade::kDefault;
-  return Adopt(model, std::move(made.loaded), std::move(plan));
+  return Adopt(model, std::move(made.loaded), std::move(plan), device);
 }
 
 absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::LoadParts(const Model& model,
@@ -238,9 +246,9 @@ void Session::LoadFurther() {
     PlanChoice choice = Choose(*model_, shapes);
     // What cannot be loaded is told to whoever runs such shapes.
     if (!choice.loaded.has_value() || choice.reason == PlanReason::kOtherShapes) continue;
-    absl::StatusOr<std::shared_ptr<LoadedShapes>> loaded =
-        Adopt(*model_, *std::move(choice.loaded),
-              {true, choice.grade, choice.reason, std::move(choice.explanation)});
+    absl::StatusOr<std::shared_ptr<LoadedShapes>> loaded = Adopt(
+        *model_, *std::move(choice.loaded),
+        {true, choice.grade, choice.reason, std::move(choice.explanation)}, executor_->device());
     if (loaded.ok()) further_.push_back(*std::move(loaded));
   }
 }

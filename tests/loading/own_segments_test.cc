@@ -87,6 +87,17 @@ TEST(OwnSegmentsTest, WhatFollowsIsBoundToTheSizesOfARun) {
   EXPECT_EQ(outputs[0], Floats({4}, {-1, -1, -1, -1}));
 }
 
+TEST(OwnSegmentsTest, NamesWhatRunsAsReferenceCodeInAnIsland) {
+  Parts parts(GraphBytes(17, R"(g (double[2,2] x) => (int64[k,n] y) {
+        a = MatMul(x, x)
+        y = NonZero(a)
+      })"));
+  ASSERT_EQ(parts.status(), absl::OkStatus());
+  EXPECT_EQ(parts.loaded().reference_nodes, 1);
+  EXPECT_THAT(parts.loaded().explanation,
+              HasSubstr("; 1 node runs as slow reference code (MatMul)"));
+}
+
 // More than reference evaluation is for, with weights, for more sizes than are kept.
 TEST(OwnSegmentsTest, LateProductsRunByPlans) {
   Parts parts(GraphBytes(17, R"(g (float[64,48] x, bool[64] c) => (float[n,96] y) {

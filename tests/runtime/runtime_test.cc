@@ -191,6 +191,16 @@ TEST(RuntimeTest, SaysWhichPlanItUsesAndWhy) {
   EXPECT_EQ(plan.reference_nodes, 0);
 }
 
+TEST(RuntimeTest, NamesWhatRunsAsReferenceCode) {
+  const Session session = Created(GraphBytes(
+      13, "g (double[2,2] x) => (double[2,2] y) { p = MatMul(x, x) q = MatMul(p, x) y = Neg(q) }"));
+  ASSERT_NE(session, nullptr);
+  plait_plan_info plan = PLAIT_PLAN_INFO_INIT;
+  ASSERT_EQ(plait_session_get_plan(session.get(), &plan), nullptr);
+  EXPECT_EQ(plan.reference_nodes, 3);
+  EXPECT_THAT(plan.explanation, HasSubstr("; 3 nodes run as slow reference code (MatMul, Neg)"));
+}
+
 TEST(RuntimeTest, IgnoresAPlanThatIsNone) {
   const std::string model =
       GraphBytes(13, "g (float[2] x) => (float[2] y) { y = Relu(x) }", [](onnx::ModelProto* proto) {

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import onnx.parser
 import pytest
 from installed import ROOT, cached, programs
 
@@ -172,6 +173,27 @@ def test_a_session_takes_any_size_of_an_open_dimension(installed, tmp_path):
     model = tmp_path / "model.onnx"
     model.write_bytes(models.light_model("tiny_dynamic"))
     python(installed, "-c", OPEN_SHAPES, model)
+
+
+REFERENCE = """
+import sys
+import plait
+
+session = plait.InferenceSession(sys.argv[1])
+assert session.reference_nodes == int(sys.argv[2]), session.reference_nodes
+print(session.plan)
+"""
+
+
+@SANITIZED
+def test_a_session_names_what_runs_as_reference_code(installed, tmp_path):
+    for name, element, count in (("float64", "double", 2), ("float32", "float", 0)):
+        model = tmp_path / f"{name}.onnx"
+        text = f"""<ir_version: 8, opset_import: ["" : 17]>
+            g ({element}[2,2] x) => ({element}[2,2] y) {{ p = MatMul(x, x) y = MatMul(p, x) }}"""
+        model.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+        plan = python(installed, "-c", REFERENCE, model, count)
+        assert ("2 nodes run as slow reference code (MatMul)" in plan) == (count > 0), plan
 
 
 BINDING = """

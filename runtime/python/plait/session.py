@@ -95,6 +95,13 @@ class InferenceSession:
         them; `plan` names their operators."""
         return int(self._handle.plan().host_nodes)
 
+    @property
+    def reference_nodes(self) -> int:
+        """How many of the model's nodes run as plait's slow reference code, because it has no
+        kernel for their types (float16, bfloat16, float64) or forms; `plan` names their
+        operators."""
+        return int(self._handle.plan().reference_nodes)
+
     def run(self, output_names: Sequence[str | NodeArg] | None, input_feed: Mapping[str, Any],
             run_options: Any = None) -> list[Array]:
         """The outputs of those names (None: all) as new arrays, for a dict of all inputs. An input
