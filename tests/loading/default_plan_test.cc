@@ -142,6 +142,7 @@ TEST(DefaultPlanTest, RunsAnEinsumByKernels) {
       {"bqc,bchw->bqhw", "a, b", "float[1,4,8] a, float[1,8,3,3] b"},
       {"bhid,bhjd->bhij", "a, b", "float[2,2,3,8] a, float[2,2,5,8] b"},
       {"ij,jk,kl->il", "a, b, c", "float[4,5] a, float[5,6] b, float[6,7] c"},
+      {"ij,kj->ki", "a, b", "float16[4,5] a, float16[6,5] b"},
   };
   for (const auto& [equation, names, inputs] : rows) {
     SCOPED_TRACE(equation);

@@ -47,6 +47,16 @@ bool OperandTypesFit(const Graph& graph, const Node& node) {
   return node.op != OpKind::kBatchNormalization || HasConstantStatistics(graph, node);
 }
 
+// A float is rounded once on its way to 16 bits; an integer would be twice, if it went by a float.
+bool ResultTypeFits(const Graph& graph, const Node& node) {
+  const DataType dtype = graph.type(node.outputs[0]).dtype;
+  const ElementTypes types = FindElementwiseOp(node.op)->types;
+  if (types == ElementTypes::kCastable && IsHalf(dtype)) {
+    return IsFloat(graph.type(node.inputs[0]).dtype);
+  }
+  return Contains(types == ElementTypes::kInteger ? types : ElementTypes::kStorable, dtype);
+}
+
 // True when `tensor` is computed from something that `group` computes. Producers below the group's
 // first node cannot depend on it, because nodes stand in topological order.
 bool DependsOn(const Graph& graph, TensorId tensor, const std::vector<NodeId>& group) {
@@ -100,10 +110,7 @@ bool IsElementwise(const Graph& graph, NodeId node) {
   if (n.outputs.size() != 1 || n.inputs.empty() || !OperandTypesFit(graph, n)) return false;
   if (n.inputs.size() > kElementwiseOperandsMax) return false;
   const TensorType& type = graph.output_type(node);
-  const bool keeps_bits = FindElementwiseOp(n.op)->types == ElementTypes::kInteger;
-  if (!Contains(keeps_bits ? ElementTypes::kInteger : ElementTypes::kStorable, type.dtype)) {
-    return false;
-  }
+  if (!ResultTypeFits(graph, n)) return false;
   return type.rank() <= kElementwiseRankMax && type.elements() > 0;
 }
 

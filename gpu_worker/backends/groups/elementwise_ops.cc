@@ -2,6 +2,8 @@
 
 namespace plait {
 
+bool IsHalf(DataType dtype) { return dtype == DataType::kFloat16 || dtype == DataType::kBfloat16; }
+
 bool Contains(ElementTypes types, DataType dtype) {
   const bool is_arithmetic =
       dtype == DataType::kFloat32 || dtype == DataType::kInt64 || dtype == DataType::kInt32;
@@ -13,6 +15,8 @@ bool Contains(ElementTypes types, DataType dtype) {
     case ElementTypes::kStorable:
       return is_arithmetic || dtype == DataType::kBool ||
              (IsInteger(dtype) && dtype != DataType::kUint64);
+    case ElementTypes::kCastable:
+      return IsHalf(dtype) || Contains(ElementTypes::kStorable, dtype);
     case ElementTypes::kBool:
       return dtype == DataType::kBool;
     case ElementTypes::kInteger:

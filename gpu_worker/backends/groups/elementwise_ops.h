@@ -18,12 +18,16 @@ enum class ElementTypes : uint8_t {
   kArithmetic,  // float32, int32, int64
   kStorable,    // what a tile can be read from and written to: those, bool, and the integers of 8
                 // and 16 bits and uint32, whose values int64 has
+  kCastable,    // those, float16 and bfloat16, whose values float32 has
   kBool,
   kInteger,  // all integers; uint64 only for what is done bit by bit
 };
 
 // Whether the set has the type.
 bool Contains(ElementTypes types, DataType dtype);
+
+// float16 or bfloat16.
+bool IsHalf(DataType dtype);
 
 struct ElementwiseOp {
   ElementTypes types = ElementTypes::kFloat32;

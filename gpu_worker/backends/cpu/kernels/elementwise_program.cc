@@ -113,7 +113,7 @@ class Compiler {
     return absl::OkStatus();
   }
 
-  bool IsFloat(TensorId tensor) const { return graph_.type(tensor).dtype == DataType::kFloat32; }
+  bool IsFloat(TensorId tensor) const { return plait::IsFloat(graph_.type(tensor).dtype); }
 
   void Emit(TileInstruction::Function run, TensorId result, std::initializer_list<int> operands,
             TileInstruction instruction = {}) {
@@ -279,12 +279,12 @@ class Compiler {
     }
   }
 
-  // Registers know floats and int64 only: a cast between integer types only narrows.
+  // Registers know float32 and int64 only: a cast between integer types only narrows.
   void AddCast(const Node& node) {
     const int input = RegisterOf(node.inputs[0]);
     const DataType to = graph_.type(node.outputs[0]).dtype;
     if (IsFloat(node.inputs[0]) && IsFloat(node.outputs[0])) {
-      EmitUnary(node, {UnaryLoop::kCopy});
+      EmitUnary(node, {FloatCastOf(to)});
     } else if (IsFloat(node.outputs[0])) {
       Emit(RunToFloat, node.outputs[0], {input});
     } else {

@@ -17,8 +17,8 @@ namespace plait {
 //   r4 = relu r3
 // and reads and writes memory once, whatever the number of nodes.
 
-// One operation on whole tiles. A register holds a tile of floats, or of int64 for every other
-// element type (bool as 0 and 1).
+// One operation on whole tiles. A register holds a tile of floats, those of 16 bits widened, or of
+// int64 for every other element type (bool as 0 and 1).
 // Which of the operands are read, and whether they hold floats, follows from `run` alone (see
 // tile_instructions.h).
 struct TileInstruction {

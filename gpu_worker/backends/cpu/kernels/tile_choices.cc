@@ -19,6 +19,11 @@ std::optional<UnaryLoop> PowerOf(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
+UnaryLoop FloatCastOf(DataType to) {
+  if (to == DataType::kFloat16) return UnaryLoop::kRoundToFloat16;
+  return to == DataType::kBfloat16 ? UnaryLoop::kRoundToBfloat16 : UnaryLoop::kCopy;
+}
+
 std::optional<BinaryChoice> BinaryOf(OpKind op) {
   switch (op) {
 #define PLAIT_ARITHMETIC_OP(op, loop) \

@@ -15,6 +15,9 @@ std::optional<UnaryChoice> UnaryOf(const Node& node);
 // Powers that are cheaper as products or a root.
 std::optional<UnaryLoop> PowerOf(const Graph& graph, const Node& node);
 
+// Of a Cast from floats to floats, which registers hold as float32.
+UnaryLoop FloatCastOf(DataType to);
+
 struct BinaryChoice {
   BinaryLoop floats;
   std::optional<IntegerLoop> integers;

@@ -8,6 +8,7 @@
 #include "gpu_worker/backends/cpu/kernels/bytes.h"
 #include "gpu_worker/backends/cpu/kernels/tile_instructions.h"
 #include "gpu_worker/backends/cpu/team/team.h"
+#include "gpu_worker/backends/groups/elementwise_ops.h"
 
 // Adding a bias of [64, 1, 1] to a float image of [1, 64, 56, 56], in both formats:
 //   row-major      the last two axes merge, as the bias repeats along both: 64 rows of 3,136
@@ -35,16 +36,32 @@ void Repeat(float number, int64_t count, float* to) {
   std::memcpy(to + i, block, static_cast<size_t>(count - i) * sizeof(float));
 }
 
-// Bytes as floats of the same value, and back.
-void FetchBytes(DataType dtype, const std::byte* memory, int64_t stride, int64_t size,
-                float* tile) {
+// Of the loops over floats of 16 bits.
+int LoopOfHalf(DataType dtype) { return dtype == DataType::kBfloat16 ? 1 : 0; }
+
+void FetchHalves(DataType dtype, const std::byte* memory, int64_t stride, int64_t size,
+                 float* tile) {
+  const auto* const halves = reinterpret_cast<const uint16_t*>(memory);
+  const HalfLoops::Widen widen = Loops().halves.widen[LoopOfHalf(dtype)];
+  if (stride == 1) return widen(halves, tile, size);
+  for (int64_t i = 0; i < size; ++i) widen(halves + i * stride, tile + i, 1);
+}
+
+// Bytes as floats of the same value, and back; floats of 16 bits likewise.
+void FetchAsFloats(DataType dtype, const std::byte* memory, int64_t stride, int64_t size,
+                   float* tile) {
+  if (IsHalf(dtype)) return FetchHalves(dtype, memory, stride, size, tile);
   const auto* const bytes = reinterpret_cast<const uint8_t*>(memory);
   const auto widen = Loops().integers.dequantize[SignOf(dtype)];
   if (stride == 1) return widen(bytes, size, 1, 0, tile);
   for (int64_t i = 0; i < size; ++i) widen(bytes + i * stride, 1, 1, 0, tile + i);
 }
 
-void StoreBytes(DataType dtype, const float* tile, int64_t size, std::byte* memory) {
+void StoreFloats(DataType dtype, const float* tile, int64_t size, std::byte* memory) {
+  if (IsHalf(dtype)) {
+    return Loops().halves.narrow[LoopOfHalf(dtype)](tile, reinterpret_cast<uint16_t*>(memory),
+                                                    size);
+  }
   Loops().integers.quantize(tile, size, 1, ByteRangeOf(dtype, 0),
                             reinterpret_cast<uint8_t*>(memory));
 }
@@ -126,7 +143,7 @@ bool TileProgramKernel::IsContiguous(size_t index) const {
 
 bool TileProgramKernel::HoldsFloats(const Operand& memory, size_t tile_register) const {
   const std::vector<int>& bytes = program_.bytes_as_floats;
-  return memory.type.dtype == DataType::kFloat32 ||
+  return IsFloat(memory.type.dtype) ||
          std::find(bytes.begin(), bytes.end(), static_cast<int>(tile_register)) != bytes.end();
 }
 
@@ -236,8 +253,8 @@ void TileProgramKernel::FetchTile(size_t operand, int64_t offset, int64_t rows, 
   for (int64_t row = 0; row < rows; ++row) {
     const std::byte* const source = plan.data + (offset + row * row_stride) * element_bytes;
     if (plan.dtype != DataType::kFloat32 && plan.holds_floats) {
-      FetchBytes(plan.dtype, source, stride, columns,
-                 reinterpret_cast<float*>(slot) + row * columns);
+      FetchAsFloats(plan.dtype, source, stride, columns,
+                    reinterpret_cast<float*>(slot) + row * columns);
       continue;
     }
     if (plan.dtype != DataType::kFloat32) {
@@ -270,8 +287,8 @@ void TileProgramKernel::StoreTile(size_t result, int64_t offset, int64_t rows, i
       std::memcpy(to, slot + row * columns * element_bytes,
                   static_cast<size_t>(columns * element_bytes));
     } else if (HoldsFloats(memory, program_.results[result].tile_register)) {
-      StoreBytes(memory.type.dtype, reinterpret_cast<const float*>(slot) + row * columns, columns,
-                 to);
+      StoreFloats(memory.type.dtype, reinterpret_cast<const float*>(slot) + row * columns, columns,
+                  to);
     } else {
       StoreIntegers(memory.type.dtype, reinterpret_cast<const int64_t*>(slot) + row * columns,
                     columns, to);

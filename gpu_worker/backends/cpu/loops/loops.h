@@ -6,6 +6,7 @@
 
 #include "gpu_worker/backends/cpu/loops/bf16_loops.h"
 #include "gpu_worker/backends/cpu/loops/conversion_loops.h"
+#include "gpu_worker/backends/cpu/loops/half_loops.h"
 #include "gpu_worker/backends/cpu/loops/integer_loops.h"
 #include "gpu_worker/backends/cpu/loops/row_loops.h"
 
@@ -21,6 +22,7 @@
 //   window_loops_body.h the same for windows that move over an image
 //   conversion_loops, conversion_loops_body.h  the same between floats and integers
 //   bf16_loops, bf16_loops_body.h        the same for numbers in planes of bf16
+//   half_loops, half_loops_body.h        the same for floats of 16 bits
 //   integer_loops, integer_loops_body.h  the same for integers of 8 bits
 //   byte_loops, byte_loops_vnni          those again where four products are added up at once
 //   strassen_loops_body.h the same for Strassen's sums
@@ -365,6 +367,7 @@ struct LoopTable {
   // were finite before the bounds.
   Magnitudes (*winograd_pixels[static_cast<int>(WinogradTile::kCount)])(const WinogradPixels& tile);
   bool (*winograd_sums[static_cast<int>(WinogradTile::kCount)])(const WinogradSums& tile);
+  HalfLoops halves;
   IntegerLoops integers;
   Bf16Loops bf16;
   ConversionLoops conversions;

@@ -6,6 +6,7 @@
 #endif
 
 #include "gpu_worker/backends/cpu/loops/exponential_loops_body.h"
+#include "gpu_worker/backends/cpu/loops/half_loops_body.h"
 #include "gpu_worker/backends/cpu/loops/loops.h"
 
 // How the functions are written, so that a compiler turns a loop over them into vector code:
@@ -342,6 +343,7 @@ const LoopTable& PLAIT_LOOP_TABLE() {
       .resampled_pixels = ResampledPixelsLoop,
       .winograd_pixels = {WinogradPixelsLoop<2>, WinogradPixelsLoop<4>},
       .winograd_sums = {WinogradSumsLoop<2>, WinogradSumsLoop<4>},
+      .halves = kHalfLoops,
       .integers = kIntegerLoops,
       .bf16 = kBf16Loops,
       .conversions = kConversionLoops,

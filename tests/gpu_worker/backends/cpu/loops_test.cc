@@ -4,8 +4,11 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <gtest/gtest.h>
+
+#include "optimizer/ir/float16.h"
 
 namespace plait {
 namespace {
@@ -185,6 +188,47 @@ TEST(CpuLoopsTest, ChainsOfMultiplyAddsAreAllComputed) {
     EXPECT_EQ(table->chain_multiply_adds(0), 72) << table->instruction_set;
     EXPECT_EQ(table->chain_multiply_adds(100), 24) << table->instruction_set;
     EXPECT_GE(table->multiply_adds_per_step, GenericLoops().multiply_adds_per_step);
+  }
+}
+
+// All of them, and what lies halfway between neighbours, and a little to both sides of that.
+TEST(CpuLoopsTest, HalvesAreRoundedAsTheReferenceRoundsThem) {
+  using Decode = double (*)(uint16_t);
+  using Encode = uint16_t (*)(double);
+  const std::pair<Decode, Encode> references[] = {{Float16ToDouble, DoubleToFloat16},
+                                                  {Bfloat16ToDouble, DoubleToBfloat16}};
+  std::vector<uint16_t> halves(1 << 16);
+  std::iota(halves.begin(), halves.end(), uint16_t{0});
+  const auto size = static_cast<int64_t>(halves.size());
+  for (const LoopTable* table : TablesOfThisProcessor()) {
+    for (int type = 0; type < 2; ++type) {
+      const auto& [decode, encode] = references[type];
+      std::vector<float> widened(halves.size());
+      table->halves.widen[type](halves.data(), widened.data(), size);
+      for (int64_t i = 0; i < size; ++i) {
+        const double expected = decode(halves[i]);
+        ASSERT_TRUE(std::isnan(expected) ? std::isnan(widened[i]) : widened[i] == expected) << i;
+        ASSERT_EQ(std::signbit(widened[i]), std::signbit(expected)) << i;
+      }
+      for (const int beside : {-1, 0, 1}) {
+        std::vector<float> x(halves.size());
+        for (int64_t i = 0; i < size; ++i) {
+          const float next = widened[std::min<int64_t>(i + 1, size - 1)];
+          const float middle = widened[i] + (next - widened[i]) / 2;
+          x[i] = beside == 0 ? middle : std::nextafter(middle, beside * HUGE_VALF);
+        }
+        x[0] = 65519.996f;  // still the largest float16
+        x[1] = 65520.0f;
+        x[2] = std::numeric_limits<float>::max();
+        std::vector<uint16_t> narrowed(halves.size());
+        table->halves.narrow[type](x.data(), narrowed.data(), size);
+        for (int64_t i = 0; i < size; ++i) {
+          const bool is_nan = std::isnan(x[i]) && std::isnan(decode(narrowed[i]));
+          ASSERT_TRUE(is_nan || narrowed[i] == encode(x[i]))
+              << table->instruction_set << " of " << x[i] << " is " << narrowed[i];
+        }
+      }
+    }
   }
 }
 
