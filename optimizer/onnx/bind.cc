@@ -10,6 +10,7 @@
 #include "optimizer/integer_form/integer_form.h"
 #include "optimizer/onnx/bind_inputs.h"
 #include "optimizer/onnx/expand_nodes.h"
+#include "optimizer/onnx/float32_form.h"
 #include "optimizer/onnx/fold_node.h"
 #include "optimizer/onnx/messages/attribute_proto.h"
 #include "optimizer/onnx/messages/captured_names.h"
@@ -63,7 +64,8 @@ class Binder {
     }
     PLAIT_ASSIGN_OR_RETURN(const Graph graph, std::move(builder_).Finish());
     PLAIT_ASSIGN_OR_RETURN(const Graph expanded, ExpandAtImport(graph));
-    PLAIT_ASSIGN_OR_RETURN(bound_.graph, IntegerForm(expanded));
+    PLAIT_ASSIGN_OR_RETURN(const Graph wide, Float32Form(expanded));
+    PLAIT_ASSIGN_OR_RETURN(bound_.graph, IntegerForm(wide));
     return std::move(bound_);
   }
 

@@ -36,7 +36,8 @@ struct Bound {
 // runs: Shape and Size of a static shape, and nodes that read constants only. Their results are
 // constants: small ones are computed here, so that the arithmetic of exported shapes vanishes,
 // others become expressions over weights. And except for operators of quantized models that are
-// written in floats, which are read as what they stand for (integer_form.h): that is what the model
+// written in floats, which are read as what they stand for (integer_form.h), and of what a model
+// computes in 16 bits, which is computed in float32 (float32_form.h): that is what the model
 // computes, in the baseline as in everything that is compared with it.
 //
 // A symbolic dimension gets its size from the shape given to an input that has it, and holds for

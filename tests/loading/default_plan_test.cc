@@ -1,6 +1,7 @@
 #include "loading/default_plan.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -152,6 +153,38 @@ TEST(DefaultPlanTest, RunsAnEinsumByKernels) {
                   *executor);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     EXPECT_EQ(loaded->executable->fallback_nodes(), 0);
+  }
+}
+
+// In float32, and the result is rounded once.
+TEST(DefaultPlanTest, RunsFloatsOf16BitsByKernels) {
+  const auto executor = OpenCpu(1);
+  std::vector<double> weights;
+  for (int i = 0; i < 24; ++i) weights.push_back(std::sin(i) / 8);
+  const Tensor w = Tensor::FromDoubles({DataType::kFloat16, {6, 4}}, weights);
+  const std::string bytes = GraphBytes(
+      17, "g (float16[2,6] x) => (float16[2,4] y) { p = MatMul(x, w) r = Tanh(p) y = Neg(r) }",
+      [&](::onnx::ModelProto* model) {
+        auto* const weight = model->mutable_graph()->add_initializer();
+        weight->set_name("w");
+        weight->set_data_type(10);
+        for (const int dimension : {6, 4}) weight->add_dims(dimension);
+        weight->set_raw_data(std::string(w.bytes()));
+      });
+  const absl::StatusOr<LoadedPlan> loaded = DefaultOf(bytes, *executor);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->executable->fallback_nodes(), 0);
+  const TensorType type = {DataType::kFloat16, {2, 6}};
+  const Tensor x = Tensor::FromDoubles(type, std::vector<double>(12, 1.0));
+  const absl::StatusOr<std::vector<Tensor>> outputs = loaded->executable->Run({&x, 1});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ASSERT_EQ(outputs->front().type(), TensorType({DataType::kFloat16, {2, 4}}));
+  const std::vector<double> stored = w.AsDoubles();
+  for (int j = 0; j < 8; ++j) {
+    double sum = 0;
+    for (int i = 0; i < 6; ++i) sum += stored[i * 4 + j % 4];
+    // Half of the last place of 1/2 and below, and what float32 loses.
+    EXPECT_NEAR(outputs->front().AsDoubles()[j], -std::tanh(sum), 0x1p-12 + 1e-6);
   }
 }
 

@@ -98,8 +98,7 @@ class InferenceSession:
     @property
     def reference_nodes(self) -> int:
         """How many of the model's nodes run as plait's slow reference code, because it has no
-        kernel for their types (float16, bfloat16, float64) or forms; `plan` names their
-        operators."""
+        kernel for their types (float64) or forms; `plan` names their operators."""
         return int(self._handle.plan().reference_nodes)
 
     def run(self, output_names: Sequence[str | NodeArg] | None, input_feed: Mapping[str, Any],
