@@ -1,7 +1,6 @@
 #include "optimizer/ir/float16.h"
 
 #include <bit>
-#include <cmath>
 
 namespace plait {
 namespace {
@@ -20,6 +19,10 @@ struct SmallFloat {
   static constexpr uint64_t kInfinity = uint64_t{kExponentMask} << kMantissaBits;
   static constexpr int kDroppedBits = kDoubleMantissaBits - kMantissaBits;
 
+  // The smallest subnormal number, a power of two.
+  static constexpr double kSmallest = std::bit_cast<double>(
+      uint64_t{kDoubleBias + 1 - kBias - kMantissaBits} << kDoubleMantissaBits);
+
   // Every value is a double, so that nothing is rounded here.
   static double Decode(uint16_t bits) {
     const uint64_t sign = uint64_t{bits} >> 15 << 63;
@@ -30,11 +33,13 @@ struct SmallFloat {
                                    mantissa << kDroppedBits);
     }
     // Subnormals have the exponent of the smallest normal numbers and no implicit one.
-    const double magnitude =
-        exponent == 0 ? std::ldexp(static_cast<double>(mantissa), 1 - kBias - kMantissaBits)
-                      : std::ldexp(static_cast<double>(mantissa + (uint64_t{1} << kMantissaBits)),
-                                   exponent - kBias - kMantissaBits);
-    return sign != 0 ? -magnitude : magnitude;
+    if (exponent == 0) {
+      const double magnitude = static_cast<double>(mantissa) * kSmallest;
+      return sign != 0 ? -magnitude : magnitude;
+    }
+    return std::bit_cast<double>(sign |
+                                 uint64_t(exponent - kBias + kDoubleBias) << kDoubleMantissaBits |
+                                 mantissa << kDroppedBits);
   }
 
   static uint16_t Encode(double value) {

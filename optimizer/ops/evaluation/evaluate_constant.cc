@@ -1,8 +1,13 @@
+#include <cstring>
+#include <string>
+#include <utility>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/status_macros.h"
+#include "optimizer/ir/float16.h"
 #include "optimizer/ops/evaluation/evaluate.h"
 #include "optimizer/ops/evaluation/run_operator.h"
 
@@ -62,6 +67,34 @@ absl::StatusOr<Tensor> LeafTensor(const Constant& constant, const WeightSource& 
     return SyntheticTensor(constant.type(), synthetic->seed);
   }
   return std::get<Constant::Inline>(constant.value()).value;
+}
+
+// Whether it is a weight of 16 bits that is cast to float32: what most constants of a model are
+// that computes in 16 bits.
+bool IsWidenedLeaf(const Constant& constant, const Constant::Apply& apply) {
+  constexpr auto kTo = static_cast<int64_t>(DataType::kFloat32);
+  if (apply.op != OpKind::kCast || apply.attributes->Int("to", 0) != kTo) return false;
+  if (apply.inputs.size() != 1 || apply.inputs[0] == nullptr) return false;
+  const Constant& input = *apply.inputs[0];
+  const DataType from = input.type().dtype;
+  return (from == DataType::kFloat16 || from == DataType::kBfloat16) &&
+         constant.type() == TensorType{DataType::kFloat32, input.type().shape} &&
+         !std::holds_alternative<Constant::Apply>(input.value());
+}
+
+// Without the doubles that operators compute in, of which a large weight has gigabytes.
+Tensor Widened(const Tensor& halves, const TensorType& type) {
+  const bool is_bfloat16 = halves.type().dtype == DataType::kBfloat16;
+  const absl::string_view from = halves.bytes();
+  std::string bytes(static_cast<size_t>(type.bytes()), '\0');
+  for (size_t i = 0; i < from.size() / 2; ++i) {
+    uint16_t half;
+    std::memcpy(&half, from.data() + 2 * i, sizeof(half));
+    const auto number =
+        static_cast<float>(is_bfloat16 ? Bfloat16ToDouble(half) : Float16ToDouble(half));
+    std::memcpy(bytes.data() + 4 * i, &number, sizeof(number));
+  }
+  return Tensor(type, std::move(bytes));
 }
 
 using Values = absl::flat_hash_map<const Constant*, EvalTensor>;
@@ -124,8 +157,12 @@ absl::StatusOr<EvalTensor> RunConstant(const Constant& constant, const WeightSou
 }
 
 absl::StatusOr<Tensor> EvaluateConstant(const Constant& constant, const WeightSource& weights) {
-  if (!std::holds_alternative<Constant::Apply>(constant.value())) {
-    return LeafTensor(constant, weights);
+  const auto* const apply = std::get_if<Constant::Apply>(&constant.value());
+  if (apply == nullptr) return LeafTensor(constant, weights);
+  if (IsWidenedLeaf(constant, *apply)) {
+    PLAIT_RETURN_IF_ERROR(CheckFoldedSize(constant.type()));
+    PLAIT_ASSIGN_OR_RETURN(const Tensor halves, LeafTensor(*apply->inputs[0], weights));
+    return Widened(halves, constant.type());
   }
   PLAIT_ASSIGN_OR_RETURN(const EvalTensor value, RunConstant(constant, weights, Numbers::kReal));
   return FromEvalTensor(value);

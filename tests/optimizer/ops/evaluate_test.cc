@@ -97,6 +97,22 @@ TEST(EvaluateConstantTest, ComputesExpressions) {
   EXPECT_THAT(value->AsDoubles(), ElementsAre(16));
 }
 
+TEST(EvaluateConstantTest, WidensWeightsOf16Bits) {
+  for (const DataType from : {DataType::kFloat16, DataType::kBfloat16}) {
+    const ConstantRef weight = Constant::OfSynthetic({from, {7, 9}}, 3);
+    const TensorType type = {DataType::kFloat32, {7, 9}};
+    const AttributesRef to_float = MakeAttributes({{"to", int64_t{1}}});
+    const auto value = EvaluateConstant(
+        Constant(type, Constant::Apply{OpKind::kCast, to_float, {weight}, 0}), NoWeights());
+    ASSERT_TRUE(value.ok()) << value.status();
+    EXPECT_EQ(value->type(), type);
+    EXPECT_EQ(value->AsDoubles(), EvaluateConstant(*weight, NoWeights())->AsDoubles());
+    const Constant lies({DataType::kFloat32, {9, 7}},
+                        Constant::Apply{OpKind::kCast, to_float, {weight}, 0});
+    EXPECT_FALSE(EvaluateConstant(lies, NoWeights()).ok());
+  }
+}
+
 TEST(EvaluateConstantTest, SharedAndDeepExpressionsCostTheirSizeOnly) {
   // As a tree it would have 2^20000 leaves and overflow the stack.
   ConstantRef value = Constant::OfTensor(Floats({1}, {0}));
