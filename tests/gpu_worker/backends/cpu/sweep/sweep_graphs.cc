@@ -197,6 +197,42 @@ std::string Recurrent(Random& random) {
       is_lstm ? "LSTM" : "GRU", is_lstm ? "" : ", linear_before_reset=1");
 }
 
+std::string Borders(Random& random) {
+  std::vector<int64_t> pads;
+  for (int i = 0; i < 8; ++i) pads.push_back(random.Integer(0, 1) * random.Integer(0, 9));
+  constexpr const char* kModes[] = {"reflect", "edge", "wrap"};
+  return Substitute(
+      "graph {\n  input %x: float32$0\n  const %pads: int64[8] = $1\n"
+      "  %a = Pad(%x, %pads) {mode=\"$2\"}\n  output %a\n}",
+      AnyImage(random), ListOf(pads), kModes[random.Integer(0, 2)]);
+}
+
+std::string Gathers(Random& random) {
+  const int64_t rows = random.Integer(1, 29), columns = random.Integer(1, 97);
+  const int64_t few = random.Integer(1, rows);
+  return Substitute(
+      "graph {\n  input %x: float32[3,$0,$1]\n  input %i: int64[3,$2,$1]\n"
+      "  input %j: int64[3,$0,$3]\n  input %k: int64[3,$3,1]\n"
+      "  const %l: int64[3] = [0,$2,$0]\n  const %d: int64[] = [$4]\n"
+      "  %a = GatherElements(%x, %i) {axis=1}\n  %b = GatherElements(%x, %j) {axis=2}\n"
+      "  %c = GatherND(%x, %k) {batch_dims=1}\n  %e = Trilu(%x, %d) {upper=$5}\n"
+      "  %f = ReverseSequence(%x, %l) {time_axis=1, batch_axis=0}\n"
+      "  output %a, %b, %c, %e, %f\n}",
+      rows, columns, few, random.Integer(1, 33), random.Integer(-9, 9), random.Integer(0, 1));
+}
+
+std::string SeparateAxes(Random& random) {
+  const std::string shape = ListOf(
+      {random.Integer(1, 5), random.Integer(1, 17), random.Integer(1, 17), random.Integer(1, 97)});
+  return Substitute(
+      "graph {\n  input %x: float32$0\n  input %i: int32$0\n"
+      "  const %some: int64[2] = [$1,$2]\n  %a = ReduceMean(%x, %some)\n"
+      "  %b = ReduceL2(%x, %some) {keepdims=0}\n  %c = ReduceLogSumExp(%x, %some)\n"
+      "  %d = ReduceSum(%i, %some)\n  %e = ReduceMin(%i, %some) {keepdims=0}\n"
+      "  output %a, %b, %c, %d, %e\n}",
+      shape, random.Integer(0, 1), random.Integer(2, 3));
+}
+
 constexpr SweepKind kKinds[] = {
     {"Convolution", 40, AnyConvolution},
     {"Pointwise", 16, PointwiseConvolution},
@@ -225,6 +261,9 @@ constexpr SweepKind kKinds[] = {
     {"IntegerProduct", 8, IntegerProduct},
     {"IntegerConvolution", 10, IntegerConvolution},
     {"Recurrent", 8, Recurrent},
+    {"Borders", 12, Borders},
+    {"Gathers", 10, Gathers},
+    {"SeparateAxes", 10, SeparateAxes},
 };
 
 }  // namespace
