@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/status_macros.h"
 #include "optimizer/ir/graph_copier.h"
 #include "optimizer/onnx/fold_node.h"
@@ -76,7 +77,11 @@ class Widener {
     const DataType from = graph_.type(input).dtype;
     const DataType to = graph_.type(output).dtype;
     const TensorId wide = IsHalf(from) || !IsFloat(from) ? Wide(input) : kNoTensor;
-    if (to == DataType::kFloat32 && wide != kNoTensor) return copier_.Set(output, wide);
+    // Two outputs of the graph may not be one tensor, which has one name only.
+    if (to == DataType::kFloat32 && wide != kNoTensor &&
+        (!graph_.is_output(output) || outputs_.insert(wide).second)) {
+      return copier_.Set(output, wide);
+    }
     Node cast = copier_.Detached(id);
     if (wide != kNoTensor) cast.inputs = {wide};
     copier_.CopyNodeAs(id, std::move(cast));
@@ -121,7 +126,6 @@ class Widener {
 
   // The tensor in float32: of 16 bits, or of integers that are cast.
   TensorId Wide(TensorId id) {
-    if (graph_.type(id).dtype == DataType::kFloat32) return copier_.TensorOf(id);
     if (wide_[id] == kNoTensor) wide_[id] = CastTo(copier_.TensorOf(id), DataType::kFloat32);
     return wide_[id];
   }
@@ -149,6 +153,7 @@ class Widener {
   GraphCopier copier_;
   std::vector<bool> is_as_it_was_;  // by tensor: whether the copier has it
   std::vector<TensorId> wide_;      // by tensor: in float32; kNoTensor: nobody has asked for it
+  absl::flat_hash_set<TensorId> outputs_;  // in float32, that are outputs of the graph
 };
 
 }  // namespace

@@ -95,6 +95,25 @@ TEST(Float32FormTest, RoundsWhereTheModelDoes) {
 )");
 }
 
+TEST(Float32FormTest, OutputsStayTensorsOfTheirOwn) {
+  EXPECT_EQ(Form(R"(graph {
+  input %x: float16[2]
+  %a = Neg(%x)
+  %y = Cast(%a) {to=1}
+  %z = Cast(%a) {to=1}
+  output %y, %z, %a
+})"),
+            R"(graph {
+  input %x: float16[2]
+  %t0: float32[2] = Cast(%x) {to=1}
+  %y: float32[2] = Neg(%t0) {}
+  %z: float32[2] = Cast(%y) {to=1}
+  %a: float16[2] = Cast(%y) {to=10}
+  output %y, %z, %a
+}
+)");
+}
+
 // What nobody understands reads and writes what it did.
 TEST(Float32FormTest, LeavesOpaqueNodesTheirTypes) {
   EXPECT_EQ(Form(R"(graph {
