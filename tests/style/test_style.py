@@ -456,3 +456,13 @@ def test_every_source_is_built():
     built = {path for lists in tracked("*CMakeLists.txt") for path in built_by(lists)}
     sources = tracked("*.cc", "*.cu")
     report([f"{relative(path)}: no target builds it" for path in sources if path not in built])
+
+
+def test_no_two_python_tests_have_one_name():
+    """pytest imports them by that, and only one of a run; those of bench/gpu are a run of their
+    own."""
+    paths = {}
+    for path in tracked("tests/**/test_*.py"):
+        if not relative(path).startswith("tests/bench_gpu/"):
+            paths.setdefault(path.name, []).append(relative(path))
+    report([" and ".join(same) for same in paths.values() if len(same) > 1])
