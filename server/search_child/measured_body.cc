@@ -42,11 +42,13 @@ Body BodyOfRules(const RuleCounts& rules) {
   return IsPortable(rules) ? Body::kPortable : Body::kSearched;
 }
 
-// A file with several plans, of this job or others, has the original's body.
+// A file with several plans, of this job or others, has the original's body, and so has one whose
+// batch is open: a rewritten graph has the plan's.
 bool IsChoiceOpen(const FoundModel& model) {
   const v1::OptimizeOptions& options = model.start.options();
   return !model.keeps_plans && options.body() == "auto" && options.opset() == 0 &&
-         options.plan_for().empty() && options.shape_ranges().empty();
+         options.plan_for().empty() && options.shape_ranges().empty() &&
+         !LeavesBatchOpen(model.model, options);
 }
 
 bool NamesPlait(const v1::OptimizeOptions& options) {

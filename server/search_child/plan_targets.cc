@@ -35,16 +35,22 @@ absl::StatusOr<std::vector<Bindings>> BucketShapes(const ShapeVariables& variabl
   return shapes;
 }
 
+// Shapes that a job gives; those of ranges are filled in later.
+Bindings GivenShapes(const v1::OptimizeOptions& options) {
+  Bindings given;
+  for (const auto& [name, shape] : options.shapes()) {
+    given[name] = Shape(shape.dims().begin(), shape.dims().end());
+  }
+  for (const auto& [name, range] : options.shape_ranges()) {
+    given[name] = Shape(range.dims_size(), 1);
+  }
+  return given;
+}
+
 absl::StatusOr<std::vector<Bindings>> ShapesOf(const Model& model,
                                                const v1::OptimizeOptions& options,
                                                std::vector<std::string>* warnings) {
-  Bindings fixed;
-  for (const auto& [name, shape] : options.shapes()) {
-    fixed[name] = Shape(shape.dims().begin(), shape.dims().end());
-  }
-  for (const auto& [name, range] : options.shape_ranges()) {
-    fixed[name] = Shape(range.dims_size(), 1);
-  }
+  const Bindings fixed = GivenShapes(options);
   PLAIT_ASSIGN_OR_RETURN(const ShapeVariables variables, VariablesOf(model, options));
   PLAIT_ASSIGN_OR_RETURN(std::vector<Bindings> shapes, BucketShapes(variables, fixed));
   std::vector<std::string> assumed;
@@ -73,6 +79,12 @@ std::vector<int> ThreadsOfPlans(const v1::OptimizeOptions& options,
 }
 
 }  // namespace
+
+bool LeavesBatchOpen(const Model& model, const v1::OptimizeOptions& options) {
+  std::vector<std::string> assumed;
+  WithBatchOfOne(model, GivenShapes(options), &assumed);
+  return !assumed.empty();
+}
 
 absl::StatusOr<std::vector<PlanTarget>> PlanTargetsOf(const Model& model,
                                                       const v1::OptimizeOptions& options,

@@ -30,6 +30,10 @@ absl::StatusOr<std::vector<PlanTarget>> PlanTargetsOf(const Model& model,
                                                       const DeviceDescription& device,
                                                       std::vector<std::string>* warnings);
 
+// Whether a dimension of the model stays open that neither shapes nor ranges give: it is 1 in the
+// plans, and a graph with the plans' shapes is not what was asked for.
+bool LeavesBatchOpen(const Model& model, const v1::OptimizeOptions& options);
+
 // How many threads a job without `plan_for` is for: as many as it asks for, or all that there are.
 int ThreadsOfJob(const v1::OptimizeOptions& options, int device_threads);
 

@@ -18,9 +18,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// x of [2, width] by what `constant` makes of w, and then `last`, which makes y of p.
-std::string ModelOf(int64_t width, const std::string& constant, const std::string& last) {
-  const std::string type = absl::StrCat("(float[2, ", width, "] ");
+// x of [rows, width] by what `constant` makes of w, and then `last`, which makes y of p.
+std::string ModelOf(int64_t width, const std::string& constant, const std::string& last,
+                    const std::string& rows = "2") {
+  const std::string type = absl::StrCat("(float[", rows, ", ", width, "] ");
   return GraphBytes(
       17,
       absl::StrCat("g ", type, "x) => ", type, "y) { ", constant, " p = MatMul(x, v) ", last, " }"),
@@ -53,10 +54,10 @@ class MeasuredBodyTest : public testing::Test {
   }
 
   // Weights are folded in the portable graph, the found one reads them as they came.
-  MeasuredBody Measure(int64_t width, Body body = Body::kOriginal) {
-    const std::string bytes = ModelOf(width, "v = Neg(w)", "q = Relu(p) y = Relu(q)");
+  MeasuredBody Measure(int64_t width, Body body = Body::kOriginal, const std::string& rows = "2") {
+    const std::string bytes = ModelOf(width, "v = Neg(w)", "q = Relu(p) y = Relu(q)", rows);
     const Model model = *ImportOnnx(bytes);
-    const Bound bound = *Bind(model, {});
+    const Bound bound = *Bind(model, {{"x", {2, width}}});
     RuleCounts counts;
     portable_ = *Canonicalize(bound.graph, PortableRules(), &counts);
     EXPECT_EQ(portable_.node_count(), 2);
@@ -110,6 +111,24 @@ TEST_F(MeasuredBodyTest, WithoutPlaitItIs) {
   AddAnswer({1, 1.1, 0.8}, 3);
   EXPECT_TRUE(Measure(512).other_graph.has_value());
   EXPECT_THAT(warnings_, IsEmpty());
+}
+
+// A rewritten graph has the shapes that it was bound to.
+TEST_F(MeasuredBodyTest, ABatchThatNobodyGaveStaysOpen) {
+  AddAnswer({1}, 3);
+  const MeasuredBody measured = Measure(512, Body::kOriginal, "batch");
+  EXPECT_EQ(measured.body, Body::kOriginal);
+  EXPECT_FALSE(measured.other_graph.has_value());
+  ASSERT_EQ(measured.decisions.size(), 1u);
+  EXPECT_EQ(measured.decisions[0].note, "") << "there was nothing else to measure";
+}
+
+TEST_F(MeasuredBodyTest, OneThatTheJobGivesMayBeFixed) {
+  v1::Shape& given = (*start_.mutable_options()->mutable_shapes())["x"];
+  given.add_dims(2);
+  given.add_dims(512);
+  AddAnswer({1, 1.1, 0.8}, 3);
+  EXPECT_TRUE(Measure(512, Body::kOriginal, "batch").other_graph.has_value());
 }
 
 TEST_F(MeasuredBodyTest, WhoAsksForABodyIsWarnedWhereItIsSlower) {
