@@ -6,7 +6,9 @@ import functools
 import os
 import pathlib
 import statistics
+import sys
 import tempfile
+import time
 
 import numpy as np
 import onnx
@@ -26,6 +28,8 @@ from participants import ParticipantFailure
 RUNS_MIN, RUNS_MAX = 3, 300
 # What a load is lucky or unlucky with, its pages above all, lasts as long as it does.
 LOADS = 3
+# How often it is told where a model is, of which turns may be put off for long.
+TOLD_EVERY_SECONDS = 60
 
 REFERENCE = "onnxruntime"
 PEERS = ("onnxruntime", "openvino")
@@ -192,6 +196,7 @@ class Race:
         self.inputs = inputs
         self.arguments = arguments
         self.machine_watch = machine_watch.MachineWatch()
+        self.told_at = time.monotonic()
 
     def run(self):
         """Fills in the rows and rounds of the result."""
@@ -278,6 +283,10 @@ class Race:
         for row in rows:
             row.turns.append(taken.get(row.runtime))
         self.result.rounds.append(entry)
+        if time.monotonic() - self.told_at >= TOLD_EVERY_SECONDS:
+            print(f"{self.result.name}: {interleaved.told(self.result.rounds)}", file=sys.stderr,
+                  flush=True)
+            self.told_at = time.monotonic()
 
     @staticmethod
     def _turn(row, entrant):

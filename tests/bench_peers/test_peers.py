@@ -286,6 +286,19 @@ def test_rounds_go_on_until_the_returned_file_is_decided_in_every_peer():
     assert race_of({name: turns[name] for name in ("onnxruntime", "plait")}).is_enough()
 
 
+def test_long_rounds_are_told_while_they_are_taken(monkeypatch, capsys):
+    race = race_of({"plait": [100, 100, 100]})
+    race.arguments.pause_ms = 0
+    put_off = interleaved.Round(0, 0.0, ("parted",) * 6, "parted")
+    monkeypatch.setattr(interleaved, "take_round", lambda *_: ({}, put_off))
+    race._run_round([None], 0)
+    assert capsys.readouterr().err == "", "nobody waits yet"
+    monkeypatch.setattr(comparison, "TOLD_EVERY_SECONDS", 0)
+    race._run_round([None], 0)
+    assert capsys.readouterr().err == (
+        "a: rounds: 5, of which 2 do not count; turns taken again: 12\n")
+
+
 def test_turns_are_taken_again_for_the_machine_and_not_for_what_they_show():
     machine = rounds.usual([rounds.Reading(*rates) for rates in (
         (400, 20), (390, 19), (200, 18), (210, 9))])
