@@ -120,6 +120,42 @@ def test_a_session_has_onnxruntimes_methods(installed, planned_model, tmp_path):
                                atol=models.REL_ERROR_MAX * np.abs(expected).max())
 
 
+PINNED = """
+import os
+import sys
+import numpy as np
+import plait
+
+path, pins = sys.argv[1], sys.argv[2] == "pinned"
+session = plait.InferenceSession(path, pin_threads=pins, ignore_plan=True)
+info, = session.get_inputs()
+feed = {info.name: np.ones(info.shape, np.float32)}
+for _ in range(3):
+    session.run(None, feed)
+others = [int(task) for task in os.listdir("/proc/self/task") if int(task) != os.getpid()]
+widths = [len(os.sched_getaffinity(task)) for task in others]
+assert (1 in widths) == pins, widths
+assert len(os.sched_getaffinity(0)) > 1
+try:
+    plait.InferenceSession(path, pin_threads=not pins, ignore_plan=True)
+except plait.Error as error:
+    assert "must pin their threads, or none" in str(error), error
+else:
+    raise AssertionError
+del session
+plait.InferenceSession(path, pin_threads=not pins, ignore_plan=True)
+"""
+
+
+@SANITIZED
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is nothing to pin")
+@pytest.mark.parametrize("how", ["pinned", "anywhere"])
+def test_threads_are_pinned_where_all_sessions_ask_for_it(how, installed, tmp_path):
+    model = tmp_path / "model.onnx"
+    model.write_bytes(models.light_model("tiny_resnet"))
+    python(installed, "-c", PINNED, model, how)
+
+
 PLAN_IN_USE = """
 import sys
 import plait
