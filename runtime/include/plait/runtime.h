@@ -42,7 +42,7 @@ extern "C" {
 #define PLAIT_RUNTIME_ABI_VERSION 0
 #define PLAIT_API __attribute__((visibility("default")))
 
-/* The library's version, such as "0.1.0". It runs plans in the form that it writes itself, and in
+/* The library's version, such as "0.2.0". It runs plans in the form that it writes itself, and in
  * the one before. */
 PLAIT_API const char* plait_version(void);
 /* The PLAIT_RUNTIME_ABI_VERSION that the library was built with. */

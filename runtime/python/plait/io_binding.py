@@ -26,12 +26,15 @@ class Value:
         return self._array
 
     def shape(self) -> list[int]:
+        """Its dimensions; empty of a single number."""
         return list(self._array.shape)
 
     def data_ptr(self) -> int:
+        """The address of its first element."""
         return int(self._array.ctypes.data)
 
     def device_name(self) -> str:
+        """Where it lies, by onnxruntime's names."""
         return "cpu"
 
     def __dlpack__(self, **options: Any) -> Any:
@@ -91,9 +94,11 @@ class IOBinding:
         return [array.copy() for array in self._outputs.arrays()]
 
     def clear_binding_inputs(self) -> None:
+        """Lets go of all arrays: inputs are to be bound again."""
         self._inputs.clear()
 
     def clear_binding_outputs(self) -> None:
+        """Lets go of all arrays: outputs are left in the session's own buffers."""
         self._outputs.clear()
 
     def synchronize_inputs(self) -> None:
