@@ -154,20 +154,20 @@ Constants Fit(const std::vector<Model>& models) {
 Sample SampleOf(const wire::Json& record, double baseline_us) {
   Sample sample;
   const auto measured_us = [&](int turn) {
-    return record["latency_us"][turn].get<double>() * baseline_us /
-           record["baseline_us"][turn].get<double>();
+    return record.at("latency_us").at(turn).get<double>() * baseline_us /
+           record.at("baseline_us").at(turn).get<double>();
   };
   sample.first_us = measured_us(0);
   sample.second_us = measured_us(1);
   sample.latency_us = (sample.first_us + sample.second_us) / 2;
-  for (const wire::Json& fields : record["steps"]) {
-    SimulatedStep step = {.latency_us = fields[0],
-                          .stream = fields[1],
-                          .alone = fields[2],
-                          .compute_share = fields[3],
-                          .waits = fields[5].get<std::vector<int>>()};
+  for (const wire::Json& fields : record.at("steps")) {
+    SimulatedStep step = {.latency_us = fields.at(0),
+                          .stream = fields.at(1),
+                          .alone = fields.at(2),
+                          .compute_share = fields.at(3),
+                          .waits = fields.at(5).get<std::vector<int>>()};
     sample.steps.push_back(std::move(step));
-    sample.bytes.push_back(fields[4]);
+    sample.bytes.push_back(fields.at(4));
   }
   return sample;
 }

@@ -1,8 +1,10 @@
 #include "bench/search/plan_sampler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/status_macros.h"
+#include "optimizer/cover/cover.h"
 #include "optimizer/normal_form/canonicalize.h"
 #include "optimizer/schedule/policy.h"
 #include "optimizer/search/match_index.h"

@@ -2,14 +2,13 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/random.h"
-#include "optimizer/cover/cover.h"
+#include "optimizer/cover/kernel_table.h"
+#include "optimizer/plan/make_plan.h"
 #include "optimizer/search/budgeted_profiles.h"
-#include "optimizer/search/plan_graph.h"
 #include "optimizer/search/search_device.h"
 #include "optimizer/search/verifier.h"
 

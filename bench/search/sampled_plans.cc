@@ -8,11 +8,11 @@
 //   latency_us, baseline_us    medians of the two measurements
 //   steps                      [latency_us, stream, alone, compute_share, bytes, [waits]] of each
 //
-// A plan whose outputs are not those of the baseline ends the program. A model of which there are
-// as many lines already is passed over.
+// A plan whose outputs are not those of the baseline ends the program. A model that has lines in
+// the file already, which it gets all at once, is passed over.
 //
-//   build/sampled_plans 56 build/samples.jsonl build/models/*.onnx && build/judge_samples
-//   build/samples.jsonl
+//   build/sampled_plans 56 build/samples.jsonl build/models/*.onnx
+//   build/judge_samples build/samples.jsonl
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -33,6 +33,7 @@
 #include "client/local_profiler.h"
 #include "gpu_worker/backends/catalogs.h"
 #include "gpu_worker/backends/open_executor.h"
+#include "optimizer/search/plan_graph.h"
 #include "proto/wire/json.h"
 
 namespace plait {

@@ -93,6 +93,10 @@ def test_a_file_without_samples_is_named(tmp_path):
     path.write_text("")
     done = call(BUILD / "judge_samples", path)
     assert done.returncode == 1 and "has no samples" in done.stderr
-    path.write_text('{"model": "a"}\n')
-    done = call(BUILD / "judge_samples", path)
-    assert done.returncode == 1 and "nothing.jsonl" in done.stderr
+    whole = line_of("a", 0, 50.0)
+    for missing in ("baseline_us", "latency_us", "steps"):
+        path.write_text(json.dumps({name: whole[name] for name in whole if name != missing}))
+        done = call(BUILD / "judge_samples", path)
+        assert done.returncode == 1 and "nothing.jsonl" in done.stderr and missing in done.stderr
+    path.write_text(json.dumps(whole | {"steps": [[1.0]]}))
+    assert call(BUILD / "judge_samples", path).returncode == 1
