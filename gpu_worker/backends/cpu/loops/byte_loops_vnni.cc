@@ -8,31 +8,43 @@
 namespace plait {
 namespace {
 
-// Bounds first, and then the nearest integer, which is the same the other way around as they are
-// integers. Of a NaN the second operand of the maximum remains.
+// Sums to bytes, by narrowing with saturation: to 16 bits, where the zero point is added, and to
+// signed bytes, which those without a sign become by 128 less, until the end. What is too large for
+// an integer of 32 bits is bounded before; what is too small, or a NaN, becomes the lowest one.
 class Rounder {
  public:
   explicit Rounder(const ByteResult& result)
-      : result_(result),
-        lowest_(_mm512_set1_ps(static_cast<float>(result.range.lowest - result.range.zero_point))),
-        highest_(
-            _mm512_set1_ps(static_cast<float>(result.range.highest - result.range.zero_point))),
-        zero_point_(_mm512_set1_epi32(result.range.zero_point)) {}
+      : factors_(result.factors),
+        offset_(result.range.lowest < 0 ? 0 : 128),
+        flip_(_mm512_set1_epi8(static_cast<char>(offset_))),
+        zero_point_(_mm512_set1_epi16(static_cast<int16_t>(result.range.zero_point - offset_))),
+        lowest_(_mm512_set1_epi8(static_cast<char>(result.range.lowest - offset_))),
+        highest_(_mm512_set1_epi8(static_cast<char>(result.range.highest - offset_))) {}
 
   // Of 16 sums from `first` on.
   __m512i Round(__m512i sums, int64_t first) const {
-    const __m512i moved = _mm512_add_epi32(sums, _mm512_loadu_si512(result_.addends + first));
     const __m512 scaled =
-        _mm512_mul_ps(_mm512_cvtepi32_ps(moved), _mm512_loadu_ps(result_.factors + first));
-    const __m512 bounded = _mm512_min_ps(_mm512_max_ps(scaled, lowest_), highest_);
-    return _mm512_add_epi32(_mm512_cvtps_epi32(bounded), zero_point_);
+        _mm512_mul_ps(_mm512_cvtepi32_ps(sums), _mm512_loadu_ps(factors_ + first));
+    // Of a NaN the second operand remains.
+    return _mm512_cvtps_epi32(_mm512_min_ps(_mm512_set1_ps(16777216.0f), scaled));
+  }
+
+  // In each quarter the first four of each, the next four, and so on.
+  __m512i Pack(const __m512i rounded[4]) const {
+    const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(rounded[0], rounded[1]), zero_point_);
+    const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(rounded[2], rounded[3]), zero_point_);
+    const __m512i bytes = _mm512_packs_epi16(low, high);
+    const __m512i bounded = _mm512_min_epi8(_mm512_max_epi8(bytes, lowest_), highest_);
+    return _mm512_xor_si512(bounded, flip_);
   }
 
  private:
-  const ByteResult& result_;
-  __m512 lowest_;
-  __m512 highest_;
+  const float* factors_;
+  int32_t offset_;
+  __m512i flip_;
   __m512i zero_point_;
+  __m512i lowest_;
+  __m512i highest_;
 };
 
 inline __m512i FourOf(const uint8_t* bytes) {
@@ -41,24 +53,32 @@ inline __m512i FourOf(const uint8_t* bytes) {
   return _mm512_set1_epi32(four);
 }
 
-// Sixteen columns of a row, from `first` on, or as many as there are.
-inline void WriteColumns(const ByteTile& tile, const Rounder& rounder, __m512i sums, int row,
-                         int first) {
-  const int columns = tile.columns - first;
-  const bool is_whole = columns >= kByteColumns;
-  const auto mask = static_cast<__mmask16>(is_whole ? 0xffff : (1u << columns) - 1);
+// A mask of the first `count` of 64 bytes.
+inline __mmask64 MaskOf(int64_t count) {
+  return count >= 64 ? ~__mmask64{0} : (__mmask64{1} << count) - 1;
+}
+
+// What Rounder::Pack gives, by columns.
+inline void WriteBytes(const ByteTile& tile, __m512i packed, int row) {
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm512_mask_storeu_epi8(tile.y[row], MaskOf(tile.columns),
+                          _mm512_permutexvar_epi32(order, packed));
+}
+
+template <int kVectors>
+void WriteRow(const ByteTile& tile, const Rounder& rounder, const __m512i sums[kVectors], int row) {
   if (tile.result.factors == nullptr) {
-    const __m512i moved = _mm512_add_epi32(sums, _mm512_loadu_si512(tile.result.addends + first));
-    _mm512_mask_storeu_epi32(tile.y[row] + 4 * first, mask, moved);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const auto mask = static_cast<__mmask16>(MaskOf(tile.columns) >> (kByteColumns * v));
+      _mm512_mask_storeu_epi32(tile.y[row] + 4 * kByteColumns * v, mask, sums[v]);
+    }
     return;
   }
-  const __m128i bytes = _mm512_cvtepi32_epi8(rounder.Round(sums, first));
-  uint8_t* const y = tile.y[row] + first;
-  if (is_whole) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(y), bytes);
-  } else {
-    _mm_mask_storeu_epi8(y, mask, bytes);
-  }
+  __m512i rounded[4] = {};
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) rounded[v] = rounder.Round(sums[v], kByteColumns * v);
+  WriteBytes(tile, rounder.Pack(rounded), row);
 }
 
 // 24 sums, the weights of the four numbers and those numbers of a row fill the registers.
@@ -68,7 +88,9 @@ void TileOf(const ByteTile& tile) {
 #pragma GCC unroll 12
   for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) sums[row][v] = _mm512_setzero_si512();
+    for (int v = 0; v < kVectors; ++v) {
+      sums[row][v] = _mm512_loadu_si512(tile.result.addends + kByteColumns * v);
+    }
   }
   const __m512i flip = _mm512_set1_epi8(static_cast<char>(tile.flip));
   const int8_t* right = tile.right;
@@ -90,14 +112,8 @@ void TileOf(const ByteTile& tile) {
     }
   }
   const Rounder rounder(tile.result);
-#pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) {
-    const int first = kByteColumns * v;
 #pragma GCC unroll 12
-    for (int row = 0; row < kRows; ++row) {
-      if (first < tile.columns) WriteColumns(tile, rounder, sums[row][v], row, first);
-    }
-  }
+  for (int row = 0; row < kRows; ++row) WriteRow<kVectors>(tile, rounder, sums[row], row);
 }
 
 template <int kVectors, int... kRows>
@@ -144,13 +160,15 @@ inline void AddFourTaps(const __m512i taps[4], const int8_t* weights, __m512i su
 
 void DepthwisePixel(const ByteDepthwisePixel& pixel) {
   const Rounder rounder(pixel.result);
-  const bool is_signed = pixel.result.range.lowest < 0;
   const __m512i flip = _mm512_set1_epi8(static_cast<char>(pixel.flip));
   const int8_t* weights = pixel.weights;
   for (int64_t first = 0; first < pixel.channels; first += kByteBlockChannels) {
-    const int64_t left = pixel.channels - first;
-    const __mmask64 mask = left >= kByteBlockChannels ? ~__mmask64{0} : (__mmask64{1} << left) - 1;
-    __m512i sums[4] = {};
+    const __mmask64 mask = MaskOf(pixel.channels - first);
+    __m512i sums[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      sums[i] = _mm512_loadu_si512(pixel.result.addends + first + 16 * i);
+    }
     for (int64_t tap = 0; tap < pixel.tap_count; tap += 4, weights += 4 * kByteBlockChannels) {
       __m512i taps[4];
 #pragma GCC unroll 4
@@ -165,11 +183,7 @@ void DepthwisePixel(const ByteDepthwisePixel& pixel) {
     __m512i rounded[4];
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) rounded[i] = rounder.Round(sums[i], first + 16 * i);
-    const __m512i low = _mm512_packs_epi32(rounded[0], rounded[1]);
-    const __m512i high = _mm512_packs_epi32(rounded[2], rounded[3]);
-    const __m512i bytes =
-        is_signed ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
-    _mm512_mask_storeu_epi8(pixel.y + first, mask, bytes);
+    _mm512_mask_storeu_epi8(pixel.y + first, mask, rounder.Pack(rounded));
   }
 }
 
