@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "gpu_worker/backends/cpu/kernels/byte_depthwise.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 #include "gpu_worker/backends/groups/integer_checks.h"
@@ -134,19 +135,21 @@ class ByteKernel : public CpuKernel {
         ByteRangeOf(layer_.result.type.dtype, layer_.result_zero_point.integer(0), layer_.limits)};
   }
 
-  void RunDepthwise(uint8_t* y) const {
-    ForEachPart(threads_, pixels_, [&](int64_t begin, int64_t end, int) {
-      ByteDepthwisePixel pixel = {.flip = layer_.flip(),
-                                  .taps = layer_.segments.data(),
-                                  .tap_count = static_cast<int64_t>(layer_.segments.size()),
-                                  .weights = layer_.weights,
-                                  .channels = layer_.groups,
-                                  .result = ResultFrom(0)};
-      WindowCursor windows(layer_, source_, begin);
+  // A piece is a line of the result for a block of channels. What lies under a window is read where
+  // it is; lines above and below the image are one of padding.
+  void RunDepthwise(uint8_t* y) {
+    if (layer_.padding != nullptr) {
+      const auto zero = static_cast<uint8_t>(layer_.source_zero_point.integer(0));
+      std::memset(layer_.padding, zero, layer_.window[1].input * layer_.groups);
+    }
+    const int64_t blocks = CeilDiv(layer_.groups, kBlock);
+    const int64_t pieces = layer_.window[0].output * blocks;
+    ForEachPart(threads_, pieces, [&](int64_t begin, int64_t end, int thread) {
+      ByteDepthwiseLine line(layer_, source_, thread);
       for (int64_t i = begin; i < end; ++i) {
-        pixel.x = windows.Next();
-        pixel.y = y + i * layer_.groups;
-        layer_.loops->depthwise_pixel(pixel);
+        const int64_t first = i % blocks * kBlock;
+        uint8_t* const y_line = y + i / blocks * layer_.window[1].output * layer_.groups + first;
+        line.Run(i / blocks, first, ResultFrom(first), y_line);
       }
     });
   }
@@ -207,13 +210,19 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> MakeByteKernel(LoadContext* context, 
   const bool is_row_of_sums = layer.result.type.dtype == DataType::kInt32;
   if (layer.loops == nullptr || !HasByteWeights(layer, values)) return nullptr;
   if (layer.is_depthwise() ? is_row_of_sums : layer.groups > 1) return nullptr;
-  SetByteSegments(&layer);
+  if (!layer.is_depthwise()) SetByteSegments(&layer);
   PLAIT_RETURN_IF_ERROR(PackByteWeights(context, values, &layer));
   if (layer.copies()) {
     const int64_t images = layer.is_flat() ? layer.batch : 1;
     const int64_t bytes = images * layer.lines() * layer.line_numbers() * layer.pixel_channels();
     // The last four numbers of a window may reach behind the image.
     PLAIT_ASSIGN_OR_RETURN(layer.image, ScratchOf<uint8_t>(context, bytes + 4));
+  }
+  if (layer.is_depthwise()) {
+    const int64_t line_bytes = layer.window[1].input * layer.groups;
+    PLAIT_ASSIGN_OR_RETURN(layer.padding, ScratchOf<uint8_t>(context, line_bytes));
+    PLAIT_ASSIGN_OR_RETURN(layer.edges,
+                           ScratchOf<uint8_t>(context, context->width() * layer.edge_bytes()));
   }
   bool is_known = true;
   for (size_t i = 1; i < node.inputs.size(); ++i) {

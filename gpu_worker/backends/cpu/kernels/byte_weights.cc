@@ -35,9 +35,7 @@ class ChannelWeights {
 bool HasNoPadding(const WindowAxis& axis) { return axis.pad_begin == 0 && axis.pad_end == 0; }
 
 // A whole line of the window is a segment where its channels lie beside each other.
-bool HasWholeLines(const ByteLayer& layer) {
-  return !layer.is_depthwise() && layer.window[1].dilation == 1;
-}
+bool HasWholeLines(const ByteLayer& layer) { return layer.window[1].dilation == 1; }
 
 // [block][segment][quad][column][4], of as many vectors of columns as the block has; 0 behind the
 // last channel of the source and of the result.
@@ -62,15 +60,18 @@ void PackBlocks(const Tensor& values, const ByteLayer& layer, int8_t* to) {
   }
 }
 
-// [block][quad of taps][place of a channel][4]
+// [block][four lines of the window][column][place of a channel][4]
 void PackTaps(const Tensor& values, const ByteLayer& layer, int8_t* to) {
   const int64_t taps = WindowTaps(layer);
+  const int64_t columns = layer.window[1].kernel;
   for (int64_t m = 0; m < layer.groups; ++m) {
     const int place = ByteChannelPlace(static_cast<int>(m % kByteBlockChannels));
     int8_t* const block = to + m / kByteBlockChannels * layer.block_bytes();
     const ChannelWeights weights(layer, values, m);
     for (int64_t tap = 0; tap < taps; ++tap) {
-      block[(tap / 4 * kByteBlockChannels + place) * 4 + tap % 4] =
+      const int64_t line = tap / columns;
+      const int64_t at = line / 4 * columns + tap % columns;
+      block[(at * kByteBlockChannels + place) * 4 + line % 4] =
           static_cast<int8_t>(weights.At(tap));
     }
   }
@@ -85,16 +86,18 @@ bool ByteLayer::is_flat() const {
 }
 
 bool ByteLayer::copies() const {
-  const bool reaches_beyond = !is_depthwise() && pixel_channels() % 4 != 0;
-  return reaches_beyond || !HasNoPadding(window[0]) || !HasNoPadding(window[1]);
+  if (is_depthwise()) return false;
+  return pixel_channels() % 4 != 0 || !HasNoPadding(window[0]) || !HasNoPadding(window[1]);
 }
 
 int64_t ByteLayer::padded_channels() const {
   return CeilDiv(groups * channels, kByteBlockChannels) * kByteBlockChannels;
 }
 
+int64_t ByteLayer::edge_bytes() const { return WindowTaps(*this) * kByteBlockChannels; }
+
 int64_t ByteLayer::block_bytes() const {
-  const int64_t quads_of_block = is_depthwise() ? CeilDiv(WindowTaps(*this), 4)
+  const int64_t quads_of_block = is_depthwise() ? CeilDiv(window[0].kernel, 4) * window[1].kernel
                                                 : static_cast<int64_t>(segments.size()) * quads;
   return quads_of_block * kByteBlockChannels * 4;
 }

@@ -44,19 +44,23 @@ constexpr int ByteTileRows(int vectors) {
   return kRows[vectors];
 }
 
-// A pixel of a depthwise convolution, in blocks of 64 channels. Inside of a block channels have the
-// order in which bytes of four taps come to lie together (ByteChannelPlace).
+// Consecutive pixels of a line of a depthwise convolution, for up to 64 channels, whose weights,
+// addends and factors have the order in which bytes of four lines come to lie together
+// (ByteChannelPlace).
 constexpr int kByteBlockChannels = 64;
-struct ByteDepthwisePixel {
-  uint8_t flip = 0;  // see ByteTile
-  const uint8_t* x = nullptr;
-  const int64_t* taps = nullptr;  // where the channels of each begin, in bytes from x
-  int64_t tap_count = 0;
-  const int8_t* weights =
-      nullptr;  // [block][quad of taps][place of a channel][4], 0 where there is no tap
-  int64_t channels = 0;
-  ByteResult result;     // by place
-  uint8_t* y = nullptr;  // by channel
+struct ByteDepthwise {
+  uint8_t flip = 0;                       // see ByteTile
+  const uint8_t* const* lines = nullptr;  // of the window: where it begins for the first pixel
+  int64_t line_count = 0;
+  int64_t columns = 0;                // of the window
+  int64_t column_step = 0;            // from a column to the next, in bytes
+  const int8_t* weights = nullptr;    // [four lines][column][place of a channel][4], 0 for no line
+  int channels = kByteBlockChannels;  // at most
+  ByteResult result;                  // by place
+  int64_t pixels = 0;
+  int64_t pixel_step = 0;  // from the window of a pixel to that of the next
+  uint8_t* y = nullptr;    // by channel
+  int64_t y_step = 0;
 };
 
 // Where a channel of a block has its weights, addend and factor.
@@ -66,7 +70,7 @@ constexpr int ByteChannelPlace(int channel) {
 
 struct ByteLoops {
   void (*tile)(const ByteTile& tile);
-  void (*depthwise_pixel)(const ByteDepthwisePixel& pixel);
+  void (*depthwise)(const ByteDepthwise& pixels);
 };
 
 // nullptr where the processor has no such instructions, or kernels may not use them

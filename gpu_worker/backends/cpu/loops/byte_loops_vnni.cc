@@ -141,53 +141,133 @@ void Tile(const ByteTile& tile) {
   }
 }
 
-// Bytes of four taps that belong to one channel come to lie together: in each quarter of a vector
-// the first four channels in the first result, and so on. Packing what was made of them brings the
-// channels back in order.
-inline void AddFourTaps(const __m512i taps[4], const int8_t* weights, __m512i sums[4]) {
-  const __m512i first_low = _mm512_unpacklo_epi8(taps[0], taps[1]);
-  const __m512i first_high = _mm512_unpackhi_epi8(taps[0], taps[1]);
-  const __m512i last_low = _mm512_unpacklo_epi8(taps[2], taps[3]);
-  const __m512i last_high = _mm512_unpackhi_epi8(taps[2], taps[3]);
-  const __m512i fours[4] = {
-      _mm512_unpacklo_epi16(first_low, last_low), _mm512_unpackhi_epi16(first_low, last_low),
-      _mm512_unpacklo_epi16(first_high, last_high), _mm512_unpackhi_epi16(first_high, last_high)};
+// A column of a window: its bytes of up to four lines from `first` on, so that those of a channel
+// lie together: in each quarter of a vector the first four channels in the first result, and so on.
+// Packing what was made of them brings the channels back in order.
+inline void LoadColumn(const ByteDepthwise& pixels, int64_t first, int64_t line_count, int64_t at,
+                       __mmask64 mask, __m512i flip, __m512i fours[4]) {
+  __m512i lines[4] = {};
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    if (first + i >= line_count) break;
+    const __m512i bytes = _mm512_maskz_loadu_epi8(mask, pixels.lines[first + i] + at);
+    lines[i] = _mm512_xor_si512(bytes, flip);
+  }
+  const __m512i first_low = _mm512_unpacklo_epi8(lines[0], lines[1]);
+  const __m512i first_high = _mm512_unpackhi_epi8(lines[0], lines[1]);
+  const __m512i last_low = _mm512_unpacklo_epi8(lines[2], lines[3]);
+  const __m512i last_high = _mm512_unpackhi_epi8(lines[2], lines[3]);
+  fours[0] = _mm512_unpacklo_epi16(first_low, last_low);
+  fours[1] = _mm512_unpackhi_epi16(first_low, last_low);
+  fours[2] = _mm512_unpacklo_epi16(first_high, last_high);
+  fours[3] = _mm512_unpackhi_epi16(first_high, last_high);
+}
+
+inline void AddColumn(const int8_t* weights, const __m512i fours[4], __m512i sums[4]) {
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     sums[i] = _mm512_dpbusd_epi32(sums[i], fours[i], _mm512_loadu_si512(weights + 64 * i));
   }
 }
 
-void DepthwisePixel(const ByteDepthwisePixel& pixel) {
-  const Rounder rounder(pixel.result);
-  const __m512i flip = _mm512_set1_epi8(static_cast<char>(pixel.flip));
-  const int8_t* weights = pixel.weights;
-  for (int64_t first = 0; first < pixel.channels; first += kByteBlockChannels) {
-    const __mmask64 mask = MaskOf(pixel.channels - first);
-    __m512i sums[4];
+inline void StartSums(const ByteDepthwise& pixels, __m512i sums[4]) {
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-      sums[i] = _mm512_loadu_si512(pixel.result.addends + first + 16 * i);
-    }
-    for (int64_t tap = 0; tap < pixel.tap_count; tap += 4, weights += 4 * kByteBlockChannels) {
-      __m512i taps[4];
+  for (int i = 0; i < 4; ++i) sums[i] = _mm512_loadu_si512(pixels.result.addends + 16 * i);
+}
+
+inline void WritePixel(const ByteDepthwise& pixels, const Rounder& rounder, const __m512i sums[4],
+                       int64_t pixel) {
+  __m512i rounded[4];
 #pragma GCC unroll 4
-      for (int i = 0; i < 4; ++i) {
-        const bool is_there = tap + i < pixel.tap_count;
-        const int64_t at = is_there ? pixel.taps[tap + i] : 0;
-        taps[i] = _mm512_maskz_loadu_epi8(is_there ? mask : 0, pixel.x + at + first);
-        taps[i] = _mm512_xor_si512(taps[i], flip);
+  for (int i = 0; i < 4; ++i) rounded[i] = rounder.Round(sums[i], 16 * i);
+  _mm512_mask_storeu_epi8(pixels.y + pixel * pixels.y_step, MaskOf(pixels.channels),
+                          rounder.Pack(rounded));
+}
+
+constexpr int64_t kColumnWeights = 4 * kByteBlockChannels;  // of four lines
+
+// Of a window of kSize lines and columns, some pixels next to each other, which share its columns.
+template <int kSize, int kStride, int kPixels>
+void DepthwisePixels(const ByteDepthwise& pixels, int64_t first) {
+  constexpr int kColumns = (kPixels - 1) * kStride + kSize;
+  const __mmask64 mask = MaskOf(pixels.channels);
+  const __m512i flip = _mm512_set1_epi8(static_cast<char>(pixels.flip));
+  __m512i sums[kPixels][4];
+#pragma GCC unroll 4
+  for (int pixel = 0; pixel < kPixels; ++pixel) StartSums(pixels, sums[pixel]);
+  const int8_t* weights = pixels.weights;
+#pragma GCC unroll 2
+  for (int line = 0; line < kSize; line += 4, weights += kSize * kColumnWeights) {
+#pragma GCC unroll 11
+    for (int column = 0; column < kColumns; ++column) {
+      __m512i fours[4];
+      const int64_t at = first * pixels.pixel_step + column * pixels.column_step;
+      LoadColumn(pixels, line, kSize, at, mask, flip, fours);
+#pragma GCC unroll 4
+      for (int pixel = 0; pixel < kPixels; ++pixel) {
+        const int tap = column - pixel * kStride;
+        if (tap >= 0 && tap < kSize) AddColumn(weights + tap * kColumnWeights, fours, sums[pixel]);
       }
-      AddFourTaps(taps, weights, sums);
     }
-    __m512i rounded[4];
+  }
+  const Rounder rounder(pixels.result);
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) rounded[i] = rounder.Round(sums[i], first + 16 * i);
-    _mm512_mask_storeu_epi8(pixel.y + first, mask, rounder.Pack(rounded));
+  for (int pixel = 0; pixel < kPixels; ++pixel) {
+    WritePixel(pixels, rounder, sums[pixel], first + pixel);
   }
 }
 
-constexpr ByteLoops kLoops = {.tile = Tile, .depthwise_pixel = DepthwisePixel};
+template <int kSize, int kStride>
+void DepthwiseLine(const ByteDepthwise& pixels) {
+  int64_t first = 0;
+  for (; first + 4 <= pixels.pixels; first += 4) DepthwisePixels<kSize, kStride, 4>(pixels, first);
+  switch (pixels.pixels - first) {
+    case 3:
+      return DepthwisePixels<kSize, kStride, 3>(pixels, first);
+    case 2:
+      return DepthwisePixels<kSize, kStride, 2>(pixels, first);
+    case 1:
+      return DepthwisePixels<kSize, kStride, 1>(pixels, first);
+    default:
+      return;
+  }
+}
+
+void DepthwiseOfAnyWindow(const ByteDepthwise& pixels) {
+  const Rounder rounder(pixels.result);
+  const __mmask64 mask = MaskOf(pixels.channels);
+  const __m512i flip = _mm512_set1_epi8(static_cast<char>(pixels.flip));
+  for (int64_t pixel = 0; pixel < pixels.pixels; ++pixel) {
+    __m512i sums[4];
+    StartSums(pixels, sums);
+    const int8_t* weights = pixels.weights;
+    for (int64_t line = 0; line < pixels.line_count; line += 4) {
+      for (int64_t column = 0; column < pixels.columns; ++column, weights += kColumnWeights) {
+        __m512i fours[4];
+        const int64_t at = pixel * pixels.pixel_step + column * pixels.column_step;
+        LoadColumn(pixels, line, pixels.line_count, at, mask, flip, fours);
+        AddColumn(weights, fours, sums);
+      }
+    }
+    WritePixel(pixels, rounder, sums, pixel);
+  }
+}
+
+// Windows of 3 x 3 and 5 x 5 are the usual ones.
+void Depthwise(const ByteDepthwise& pixels) {
+  const bool is_square = pixels.line_count == pixels.columns;
+  const int64_t size =
+      is_square && (pixels.columns == 3 || pixels.columns == 5) ? pixels.columns : 0;
+  const bool is_dense = pixels.pixel_step == pixels.column_step;
+  const bool is_halved = pixels.pixel_step == 2 * pixels.column_step;
+  if (size == 3 && is_dense) return DepthwiseLine<3, 1>(pixels);
+  if (size == 3 && is_halved) return DepthwiseLine<3, 2>(pixels);
+  if (size == 5 && is_dense) return DepthwiseLine<5, 1>(pixels);
+  if (size == 5 && is_halved) return DepthwiseLine<5, 2>(pixels);
+  DepthwiseOfAnyWindow(pixels);
+}
+
+constexpr ByteLoops kLoops = {.tile = Tile, .depthwise = Depthwise};
 
 }  // namespace
 
