@@ -11,6 +11,7 @@
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/team/team.h"
+#include "optimizer/kernels/format_rules.h"
 
 // A convolution of [1, 64, 28, 28] by [128, 64, 3, 3]: the image is widened to 16 bits, less its
 // zero point and with its padding, so that whatever lies under a window is found by adding two
@@ -185,6 +186,10 @@ absl::Status LoadOffsets(LoadContext* context, ConvLayer* layer) {
   return absl::OkStatus();
 }
 
+bool LiesEitherWay(const TensorType& type) {
+  return type.rank() == 4 && EffectiveFormat(type, Format::kChannelsLast) == Format::kPlain;
+}
+
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPlanes(LoadContext* context, const Node& node) {
   ConvLayer layer;
   PLAIT_RETURN_IF_ERROR(ReadIntegerConvolution(context, node, Format::kPlain, &layer));
@@ -212,7 +217,12 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadIntegerConv(LoadContext* context)
   const auto lies_by_pixels = [](const std::vector<Format>& formats) {
     return !formats.empty() && formats[0] == Format::kChannelsLast;
   };
-  if (!lies_by_pixels(from) && !lies_by_pixels(to)) return LoadPlanes(context, node);
+  // Images of one pixel, or of one channel, lie either way.
+  const bool is_either =
+      LiesEitherWay(graph.input_type(nodes[0], 0)) && LiesEitherWay(graph.output_type(nodes[0]));
+  if (!lies_by_pixels(from) && !lies_by_pixels(to) && !is_either) {
+    return LoadPlanes(context, node);
+  }
   ByteLayer layer;
   PLAIT_RETURN_IF_ERROR(ReadIntegerConvolution(context, node, Format::kChannelsLast, &layer));
   PLAIT_ASSIGN_OR_RETURN(const Tensor weights, context->ConstantValue(WeightsOf(node)));
