@@ -130,9 +130,7 @@ class ByteKernel : public CpuKernel {
 
   ByteResult ResultFrom(int64_t place) const {
     const bool is_bytes = result_bytes_ == 1;
-    return {
-        addends_.data() + place, is_bytes ? factors_.data() + place : nullptr,
-        ByteRangeOf(layer_.result.type.dtype, layer_.result_zero_point.integer(0), layer_.limits)};
+    return {addends_.data() + place, is_bytes ? factors_.data() + place : nullptr, layer_.range()};
   }
 
   // A piece is a line of the result for a block of channels. What lies under a window is read where
@@ -150,8 +148,16 @@ class ByteKernel : public CpuKernel {
         const int64_t first = i % blocks * kBlock;
         uint8_t* const y_line = y + i / blocks * layer_.window[1].output * layer_.groups + first;
         line.Run(i / blocks, first, ResultFrom(first), y_line);
+        if (layer_.addend) AddToLine(y_line, std::min(kBlock, layer_.groups - first));
       }
     });
+  }
+
+  // To some channels of each pixel of a line.
+  void AddToLine(uint8_t* y, int64_t channels) const {
+    for (int64_t x = 0; x < layer_.window[1].output; ++x) {
+      layer_.AddBytes(reinterpret_cast<std::byte*>(y + x * layer_.groups), channels);
+    }
   }
 
   // Parts of the pixels, as equal as whole tiles let them be, each by a block of channels.
@@ -179,6 +185,12 @@ class ByteKernel : public CpuKernel {
                      .segments = layer_.segments.data(),
                      .segment_count = static_cast<int64_t>(layer_.segments.size()),
                      .result = ResultFrom(column)};
+    AddedBytes added;
+    if (layer_.addend) {
+      added.is_signed = layer_.addend->bytes.type.dtype == DataType::kInt8;
+      added.sum = layer_.addend->sum;
+      tile.added = &added;
+    }
     const int64_t rows_max = ByteTileRows(tile.vectors);
     WindowCursor windows(layer_, source_, first);
     for (int64_t pixel = first; pixel < last; pixel += tile.rows) {
@@ -186,9 +198,14 @@ class ByteKernel : public CpuKernel {
       for (int row = 0; row < tile.rows; ++row) {
         tile.left[row] = windows.Next();
         tile.y[row] = y + ((pixel + row) * layer_.channels + column) * result_bytes_;
+        if (layer_.addend) added.rows[row] = AddendAt(tile.y[row]);
       }
       layer_.loops->tile(tile);
     }
+  }
+
+  const uint8_t* AddendAt(const uint8_t* y) const {
+    return BytesAt(layer_.addend->bytes) + (y - BytesAt(layer_.result));
   }
 
   int threads_;

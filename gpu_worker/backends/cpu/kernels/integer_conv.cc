@@ -10,6 +10,7 @@
 #include "gpu_worker/backends/cpu/kernels/integer_rows.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
+#include "gpu_worker/backends/cpu/offers/integer_sum.h"
 #include "gpu_worker/backends/cpu/team/team.h"
 #include "optimizer/kernels/format_rules.h"
 
@@ -128,10 +129,12 @@ class IntegerConvKernel : public CpuKernel {
       sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + bias);
       factors[i] = factors_[channel];
     }
-    const DataType dtype = layer_.result.type.dtype;
+    const DataType dtype = layer_.dtype();
     const int64_t plane = image * layer_.groups * layer_.channels + channel;
+    std::byte* const y = layer_.result.data + (plane * layer_.pixels() + first) * BytesOf(dtype);
     WriteSums({dtype, layer_.result_zero_point.integer(0), factors, nullptr, layer_.limits}, sums,
-              count, layer_.result.data + (plane * layer_.pixels() + first) * BytesOf(dtype));
+              count, y);
+    layer_.AddBytes(y, count);
   }
 
   int threads_;
@@ -210,8 +213,11 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadPlanes(LoadContext* context, cons
 absl::StatusOr<std::unique_ptr<CpuKernel>> LoadIntegerConv(LoadContext* context) {
   const Graph& graph = context->graph();
   const std::vector<NodeId>& nodes = context->kernel().nodes;
-  if (nodes.empty() || !kIntegerConvOffer.runs(graph, nodes[0])) return context->Refuse();
-  const Node& node = graph.node(nodes[0]);
+  if (nodes.empty()) return context->Refuse();
+  const std::optional<IntegerSum> sum = ParseSum(graph, nodes);
+  const NodeId root = sum ? sum->root : nodes[0];
+  if (!kIntegerConvOffer.runs(graph, root)) return context->Refuse();
+  const Node& node = graph.node(root);
   const std::vector<Format>& from = context->kernel().input_formats;
   const std::vector<Format>& to = context->kernel().output_formats;
   const auto lies_by_pixels = [](const std::vector<Format>& formats) {
@@ -219,7 +225,7 @@ absl::StatusOr<std::unique_ptr<CpuKernel>> LoadIntegerConv(LoadContext* context)
   };
   // Images of one pixel, or of one channel, lie either way.
   const bool is_either =
-      LiesEitherWay(graph.input_type(nodes[0], 0)) && LiesEitherWay(graph.output_type(nodes[0]));
+      LiesEitherWay(graph.input_type(root, 0)) && LiesEitherWay(graph.output_type(root));
   if (!lies_by_pixels(from) && !lies_by_pixels(to) && !is_either) {
     return LoadPlanes(context, node);
   }

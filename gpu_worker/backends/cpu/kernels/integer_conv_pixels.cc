@@ -156,12 +156,14 @@ class IntegerPixelKernel : public CpuKernel {
   }
 
   void WritePixel(int64_t pixel, int64_t channel, int64_t count, const int32_t* sums) const {
-    const DataType dtype = layer_.result.type.dtype;
+    const DataType dtype = layer_.dtype();
     const SumsTarget target = {dtype, layer_.result_zero_point.integer(0),
                                factors_.data() + channel,
                                bias_.empty() ? nullptr : bias_.data() + channel, layer_.limits};
     const int64_t place = pixel * layer_.groups * layer_.channels + channel;
-    WriteSums(target, sums, count, layer_.result.data + place * BytesOf(dtype));
+    std::byte* const y = layer_.result.data + place * BytesOf(dtype);
+    WriteSums(target, sums, count, y);
+    layer_.AddBytes(y, count);
   }
 
   int threads_;

@@ -2,6 +2,7 @@
 
 #include "base/status_macros.h"
 #include "gpu_worker/backends/cpu/kernels/operands.h"
+#include "gpu_worker/backends/cpu/offers/integer_sum.h"
 
 namespace plait {
 namespace {
@@ -30,7 +31,39 @@ absl::Status ReadExtents(LoadContext* context, const Node& node, IntegerConvolut
   return absl::OkStatus();
 }
 
+ByteTerm TermOf(const Quantization& by) { return {by.scale, static_cast<int32_t>(by.zero_point)}; }
+
+// Limits, result and addend.
+absl::Status ReadResult(LoadContext* context, Format format, IntegerConvolution* convolution) {
+  const Graph& graph = context->graph();
+  const std::vector<NodeId>& nodes = context->kernel().nodes;
+  const std::optional<IntegerSum> sum = ParseSum(graph, nodes);
+  if (!sum) {
+    const auto bounds = ParseBounds(graph, nodes);
+    if (!bounds) return context->Refuse();
+    convolution->limits = bounds->limits;
+    PLAIT_ASSIGN_OR_RETURN(convolution->result, FindIn(context, bounds->result, format));
+    return absl::OkStatus();
+  }
+  PLAIT_ASSIGN_OR_RETURN(convolution->result, FindIn(context, sum->result, format));
+  IntegerAddend& addend = convolution->addend.emplace();
+  PLAIT_ASSIGN_OR_RETURN(addend.bytes, FindIn(context, sum->addend, format));
+  addend.convolution_dtype = graph.output_type(sum->root).dtype;
+  addend.sum = {{TermOf(sum->root_by), TermOf(sum->addend_by)},
+                sum->result_by.scale,
+                ByteRangeOf(convolution->result.type.dtype,
+                            static_cast<int32_t>(sum->result_by.zero_point), sum->limits)};
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+void IntegerConvolution::AddBytes(std::byte* y, int64_t count) const {
+  if (!addend) return;
+  const auto add = Loops().integers.add[SignOf(dtype())][SignOf(addend->bytes.type.dtype)];
+  auto* const bytes = reinterpret_cast<uint8_t*>(y);
+  add(bytes, BytesAt(addend->bytes) + (y - result.data), count, addend->sum, bytes);
+}
 
 void IntegerConvolution::SetFactors(absl::Span<float> factors) const {
   if (result.type.dtype == DataType::kInt32) return;
@@ -44,10 +77,7 @@ TensorId WeightsOf(const Node& node) { return node.inputs[HasScales(node) ? 3 : 
 absl::Status ReadIntegerConvolution(LoadContext* context, const Node& node, Format format,
                                     IntegerConvolution* convolution) {
   PLAIT_ASSIGN_OR_RETURN(convolution->source, FindIn(context, node.inputs[0], format));
-  const auto bounds = ParseBounds(context->graph(), context->kernel().nodes);
-  if (!bounds) return context->Refuse();
-  convolution->limits = bounds->limits;
-  PLAIT_ASSIGN_OR_RETURN(convolution->result, FindIn(context, bounds->result, format));
+  PLAIT_RETURN_IF_ERROR(ReadResult(context, format, convolution));
   PLAIT_ASSIGN_OR_RETURN(convolution->source_zero_point, ByteParameterOf(context, node, 2));
   PLAIT_ASSIGN_OR_RETURN(convolution->weights_zero_point,
                          ByteParameterOf(context, node, HasScales(node) ? 5 : 3));

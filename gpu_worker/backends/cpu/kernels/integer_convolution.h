@@ -1,11 +1,19 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "gpu_worker/backends/cpu/kernels/bytes.h"
 #include "optimizer/ops/shared/spatial_window.h"
 
 namespace plait {
+
+// The bytes that are added to what a convolution gives.
+struct IntegerAddend {
+  Operand bytes;  // lies as the result does
+  DataType convolution_dtype = DataType::kUint8;
+  ByteSum sum;
+};
 
 // A ConvInteger or QLinearConv over a row, an image or a volume, as integer_conv's kernels read it.
 // A row is an image of one line, and an image a volume of one slice; what lies in channels-last is
@@ -20,12 +28,16 @@ struct IntegerConvolution {
   Operand source;
   ByteParameter source_zero_point;
   ByteParameter weights_zero_point;
-  Operand result;
-  IntegerLimits limits;     // of the result, where it is in bytes
+  Operand result;           // of the sum with the addend, where there is one
+  IntegerLimits limits;     // of what the convolution gives, where it is in bytes
   ByteParameter scales[3];  // of image, weights and result, where it is in bytes
   ByteParameter result_zero_point;
   ByteParameter bias;
+  std::optional<IntegerAddend> addend;
 
+  // Of what the convolution gives.
+  DataType dtype() const { return addend ? addend->convolution_dtype : result.type.dtype; }
+  ByteRange range() const { return ByteRangeOf(dtype(), result_zero_point.integer(0), limits); }
   int64_t depth() const {
     return source_channels * slices.kernel * window[0].kernel * window[1].kernel;
   }
@@ -40,6 +52,10 @@ struct IntegerConvolution {
 
   // What a sum of each channel is multiplied by, where the result is in bytes.
   void SetFactors(absl::Span<float> factors) const;
+
+  // Adds the addend, if there is one, to `count` bytes that the convolution gave, at `y` in the
+  // result.
+  void AddBytes(std::byte* y, int64_t count) const;
 };
 
 // The weights among the node's inputs.

@@ -19,9 +19,17 @@ struct ByteResult {
   ByteRange range = {0, 255, 0};
 };
 
+constexpr int kByteTileRowsMax = 12;
+
+// Bytes that are added to those of a tile, and what becomes of the sum: see IntegerLoops::add.
+struct AddedBytes {
+  const uint8_t* rows[kByteTileRowsMax] = {};  // of each row: where its first column is
+  bool is_signed = false;
+  ByteSum sum;
+};
+
 // A tile of a product: y[row][column] of rows that may lie anywhere, each in several segments,
 // which lie alike in all rows. Of a segment four numbers of the depth lie together.
-constexpr int kByteTileRowsMax = 12;
 constexpr int kByteColumns = 16;  // of a vector
 constexpr int kByteTileVectorsMax = 4;
 struct ByteTile {
@@ -36,6 +44,7 @@ struct ByteTile {
   const int64_t* segments = nullptr;  // where each begins, in bytes from `left`
   int64_t segment_count = 1;
   ByteResult result;
+  const AddedBytes* added = nullptr;  // nullptr: none; of tiles of bytes only
 };
 
 // As many rows as registers have sums for.

@@ -81,6 +81,88 @@ void WriteRow(const ByteTile& tile, const Rounder& rounder, const __m512i sums[k
   WriteBytes(tile, rounder.Pack(rounded), row);
 }
 
+// What IntegerLoops::add does, to bytes that have not been written.
+class Adder {
+ public:
+  Adder(const ByteResult& own, const AddedBytes& added)
+      : own_lowest_(Bound(own.range.lowest, own.range)),
+        own_highest_(Bound(own.range.highest, own.range)),
+        lowest_(Bound(added.sum.range.lowest, added.sum.range)),
+        highest_(Bound(added.sum.range.highest, added.sum.range)),
+        own_scale_(_mm512_set1_ps(added.sum.terms[0].scale)),
+        scale_(_mm512_set1_ps(added.sum.terms[1].scale)),
+        zero_point_(_mm512_set1_epi32(added.sum.terms[1].zero_point + (added.is_signed ? 128 : 0))),
+        flip_(_mm_set1_epi8(added.is_signed ? -128 : 0)),
+        quotient_(_mm512_set1_ps(added.sum.scale)),
+        inverse_(_mm512_set1_ps(1 / added.sum.scale)),
+        // Behind an inverse that is no normal number nothing is sure.
+        surely_nearest_(
+            _mm512_set1_ps(added.sum.scale > 1e-30f && added.sum.scale < 1e30f ? 0.4995f : -1.0f)) {
+  }
+
+  // The integers that the sums of 16 bytes become, less their zero point.
+  __m512i Add(__m512 own, __m128i bytes) const {
+    const __m512 own_bounded = _mm512_min_ps(_mm512_max_ps(own, own_lowest_), own_highest_);
+    const __m512i unsigned_bytes = _mm512_cvtepu8_epi32(_mm_xor_si128(bytes, flip_));
+    const __m512 other = _mm512_cvtepi32_ps(_mm512_sub_epi32(unsigned_bytes, zero_point_));
+    const __m512 sum =
+        _mm512_add_ps(Product(Nearest(own_bounded), own_scale_), Product(other, scale_));
+    // Products with the inverse are within 2^-22 of the quotients. Where all lie well away from the
+    // middle between two integers, both have the same nearest one.
+    const __m512 bounded = Bounded(_mm512_mul_ps(sum, inverse_));
+    const __m512 nearest = Nearest(bounded);
+    const __m512 distance = _mm512_abs_ps(_mm512_sub_ps(bounded, nearest));
+    if (_mm512_cmp_ps_mask(distance, surely_nearest_, _CMP_NLT_UQ) == 0) {
+      return _mm512_cvtps_epi32(nearest);
+    }
+    return _mm512_cvtps_epi32(Bounded(_mm512_div_ps(sum, quotient_)));
+  }
+
+ private:
+  static __m512 Bound(int32_t bound, const ByteRange& range) {
+    return _mm512_set1_ps(static_cast<float>(bound - range.zero_point));
+  }
+
+  // Rounded, which a product that is added to something need not be.
+  static __m512 Product(__m512 a, __m512 b) {
+    return _mm512_mul_round_ps(a, b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
+
+  static __m512 Nearest(__m512 x) { return _mm512_roundscale_ps(x, 0); }
+
+  // Of a NaN the second operand of the maximum remains.
+  __m512 Bounded(__m512 x) const { return _mm512_min_ps(_mm512_max_ps(x, lowest_), highest_); }
+
+  __m512 own_lowest_;
+  __m512 own_highest_;
+  __m512 lowest_;
+  __m512 highest_;
+  __m512 own_scale_;
+  __m512 scale_;
+  __m512i zero_point_;
+  __m128i flip_;
+  __m512 quotient_;
+  __m512 inverse_;
+  __m512 surely_nearest_;
+};
+
+// In a function of its own: unrolled, as others are, it would be most of a tile's code.
+void WriteWithAdded(const ByteTile& tile, const __m512i* sums) {
+  const Adder adder(tile.result, *tile.added);
+  const Rounder rounder({nullptr, nullptr, tile.added->sum.range});
+  for (int row = 0; row < tile.rows; ++row) {
+    __m512i integers[4] = {};
+    for (int v = 0; v < tile.vectors; ++v, ++sums) {
+      const int first = kByteColumns * v;
+      const auto mask = static_cast<__mmask16>(MaskOf(tile.columns) >> first);
+      const __m512 own =
+          _mm512_mul_ps(_mm512_cvtepi32_ps(*sums), _mm512_loadu_ps(tile.result.factors + first));
+      integers[v] = adder.Add(own, _mm_maskz_loadu_epi8(mask, tile.added->rows[row] + first));
+    }
+    WriteBytes(tile, rounder.Pack(integers), row);
+  }
+}
+
 // 24 sums, the weights of the four numbers and those numbers of a row fill the registers.
 template <int kVectors, int kRows>
 void TileOf(const ByteTile& tile) {
@@ -111,6 +193,7 @@ void TileOf(const ByteTile& tile) {
       }
     }
   }
+  if (tile.added != nullptr) return WriteWithAdded(tile, &sums[0][0]);
   const Rounder rounder(tile.result);
 #pragma GCC unroll 12
   for (int row = 0; row < kRows; ++row) WriteRow<kVectors>(tile, rounder, sums[row], row);

@@ -40,6 +40,17 @@ struct ByteRange {
   int32_t zero_point;
 };
 
+// Two numbers that bytes stand for, added up: terms[0] of `a` and terms[1] of `b`.
+struct ByteTerm {
+  float scale = 1;
+  int32_t zero_point = 0;
+};
+struct ByteSum {
+  ByteTerm terms[2];
+  float scale = 1;  // of the sum
+  ByteRange range = {0, 255, 0};
+};
+
 struct IntegerLoops {
   void (*tile)(const IntegerTile& tile);
   void (*depthwise_pixel)(const IntegerDepthwisePixel& pixel);
@@ -51,6 +62,9 @@ struct IntegerLoops {
                      ByteRange range, uint8_t* y);
   // y = (x - zero point) * scale, of bytes and of signed bytes.
   void (*dequantize[2])(const uint8_t* x, int64_t size, float scale, int32_t zero_point, float* y);
+  // y = quantize(dequantize(a) + dequantize(b)), to the bit: by whether `a` and whether `b` has
+  // signed bytes. y may be `a`.
+  void (*add[2][2])(const uint8_t* a, const uint8_t* b, int64_t size, ByteSum sum, uint8_t* y);
   // y = x - zero point, likewise.
   void (*widen[2])(const uint8_t* x, int64_t size, int32_t zero_point, int16_t* y);
 };

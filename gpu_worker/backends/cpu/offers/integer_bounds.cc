@@ -8,12 +8,6 @@
 namespace plait {
 namespace {
 
-// The node that alone reads the only output of `node`; kNoNode when there is none.
-NodeId OnlyReader(const Graph& graph, NodeId node) {
-  const TensorId output = graph.node(node).outputs[0];
-  return graph.has_single_use(output) ? graph.users(output)[0] : kNoNode;
-}
-
 bool HasScaleOf(const Graph& graph, NodeId root, NodeId node) {
   const Node& n = graph.node(node);
   return n.inputs.size() == 3 && n.inputs[1] == graph.node(root).inputs[6] &&
@@ -34,6 +28,21 @@ std::optional<int32_t> BoundOf(const Graph& graph, NodeId clip, size_t index, No
       Quantized(bound->at<float>(0) / by.scale, static_cast<int64_t>(by.zero_point), range));
 }
 
+}  // namespace
+
+NodeId OnlyReader(const Graph& graph, NodeId node) {
+  const TensorId output = graph.node(node).outputs[0];
+  return graph.has_single_use(output) ? graph.users(output)[0] : kNoNode;
+}
+
+NodeId DequantizeBehind(const Graph& graph, NodeId root) {
+  const NodeId dequantize = OnlyReader(graph, root);
+  const bool is_behind = dequantize != kNoNode &&
+                         graph.node(dequantize).op == OpKind::kDequantizeLinear &&
+                         HasScaleOf(graph, root, dequantize);
+  return is_behind ? dequantize : kNoNode;
+}
+
 std::optional<IntegerLimits> LimitsOf(const Graph& graph, NodeId bound, NodeId quantize) {
   const IntegerLimits none;
   if (graph.node(bound).op == OpKind::kRelu) {
@@ -47,16 +56,11 @@ std::optional<IntegerLimits> LimitsOf(const Graph& graph, NodeId bound, NodeId q
   return IntegerLimits{*lowest, *highest};
 }
 
-}  // namespace
-
 std::optional<IntegerBounds> BoundsBehind(const Graph& graph, NodeId root) {
   const OpKind op = graph.node(root).op;
   if (op != OpKind::kQLinearConv && op != OpKind::kQLinearMatMul) return std::nullopt;
-  const NodeId dequantize = OnlyReader(graph, root);
-  if (dequantize == kNoNode || graph.node(dequantize).op != OpKind::kDequantizeLinear ||
-      !HasScaleOf(graph, root, dequantize)) {
-    return std::nullopt;
-  }
+  const NodeId dequantize = DequantizeBehind(graph, root);
+  if (dequantize == kNoNode) return std::nullopt;
   const NodeId bound = OnlyReader(graph, dequantize);
   const NodeId quantize = bound == kNoNode ? kNoNode : OnlyReader(graph, bound);
   if (quantize == kNoNode || graph.node(quantize).op != OpKind::kQuantizeLinear ||

@@ -15,6 +15,18 @@ struct IntegerLimits {
   int32_t highest = std::numeric_limits<int32_t>::max();
 };
 
+// The node that alone reads the only output of `node`; kNoNode when there is none.
+NodeId OnlyReader(const Graph& graph, NodeId node);
+
+// The DequantizeLinear that alone reads what a QLinearConv or QLinearMatMul gives, and has its
+// scale and zero point, known constants; kNoNode when there is none.
+NodeId DequantizeBehind(const Graph& graph, NodeId root);
+
+// What a Relu or Clip in front of a QuantizeLinear keeps the integers within; nullopt where that is
+// not known.
+// REQUIRES: HasKnownQuantization of the QuantizeLinear.
+std::optional<IntegerLimits> LimitsOf(const Graph& graph, NodeId bound, NodeId quantize);
+
 // A Relu or Clip of the integers that a QLinearConv or QLinearMatMul gives, as three nodes behind
 // it: DequantizeLinear and QuantizeLinear have the scale and zero point of those integers.
 struct IntegerBounds {

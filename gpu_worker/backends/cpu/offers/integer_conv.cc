@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <utility>
+
 #include "gpu_worker/backends/cpu/offers/family_offer.h"
 #include "gpu_worker/backends/cpu/offers/integer_bounds.h"
+#include "gpu_worker/backends/cpu/offers/integer_sum.h"
 #include "gpu_worker/backends/cpu/offers/worth_dividing.h"
 #include "gpu_worker/backends/groups/format_rows.h"
 #include "gpu_worker/backends/groups/integer_checks.h"
@@ -31,16 +35,28 @@ bool RunsIntegerConv(const Graph& graph, NodeId node) {
   return HasOneOrEach(graph, n, 4, type.shape[0]);
 }
 
+// A residual sum may begin with what dequantizes its other side.
+std::vector<std::vector<NodeId>> GrowIntegerConv(const Graph& graph, NodeId node) {
+  std::vector<std::vector<NodeId>> groups = GrowBounds<RunsIntegerConv>(graph, node);
+  for (IntegerSum& sum : SumsFrom(graph, node)) {
+    if (RunsIntegerConv(graph, sum.root)) groups.push_back(std::move(sum.nodes));
+  }
+  return groups;
+}
+
 // In row-major images pixels are gathered as columns of a product, of which a depthwise convolution
 // has one of a single row for each channel: slower than both conversions and the loop over
 // channels.
 std::vector<FormatRow> FormatsOfIntegerConv(const Graph& graph, absl::Span<const NodeId> nodes) {
-  const Node& conv = graph.node(nodes.front());
+  const NodeId root = *std::find_if(nodes.begin(), nodes.end(), [&](NodeId node) {
+    return graph.node(node).op != OpKind::kDequantizeLinear;
+  });
+  const Node& conv = graph.node(root);
   const Shape& weights = graph.type(conv.inputs[WeightsAt(conv)]).shape;
   const int64_t groups = conv.attributes->Int("group", 1);
   const bool is_depthwise = groups > 1 && groups == weights[0] && weights[1] == 1;
-  return is_depthwise && IsSpatial(graph, nodes.front()) ? ChannelsLastRow(graph, nodes)
-                                                         : SpatialRows(graph, nodes);
+  return is_depthwise && IsSpatial(graph, root) ? ChannelsLastRow(graph, nodes)
+                                                : SpatialRows(graph, nodes);
 }
 
 // Row-major images are gathered number by number.
@@ -55,7 +71,7 @@ double ExpectedIntegerConvShare(const Kernel& kernel) {
 const FamilyOffer kIntegerConvOffer = {
     .name = "integer_conv",
     .runs = RunsIntegerConv,
-    .grow = GrowBounds<RunsIntegerConv>,
+    .grow = GrowIntegerConv,
     .formats = FormatsOfIntegerConv,
     .expected_share = ExpectedIntegerConvShare,
     .worth_dividing = HasManyFlops,

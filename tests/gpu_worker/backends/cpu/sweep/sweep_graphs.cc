@@ -11,6 +11,7 @@
 namespace plait {
 namespace {
 
+using absl::StrCat;
 using absl::Substitute;
 
 std::string Pool(Random& random) {
@@ -185,6 +186,39 @@ std::string IntegerConvolution(Random& random) {
       ListOf({filters, channels, window.taps[0], window.taps[1]}), window.text);
 }
 
+// The other side has bytes of either kind, and is dequantized before the convolution or behind it.
+std::string ResidualConnection(Random& random) {
+  const Window window = AnyWindow(random, 5);
+  const int64_t batch = random.Integer(1, 2), filters = AnyChannels(random);
+  const bool is_depthwise = random.Integer(0, 1) == 1, is_first = random.Integer(0, 1) == 1;
+  const int64_t channels = is_depthwise ? filters : random.Integer(1, 33);
+  const bool is_bounded = random.Integer(0, 1) == 1;
+  const std::string other = "  %o = DequantizeLinear(%p, %rs, %rz)\n";
+  return StrCat(
+      Substitute("graph {\n  input %x: float32$0\n  input %r: float32$1\n"
+                 "  const %f: float32$2 = synthetic 1\n  const %t: float32[] = [0.0078]\n"
+                 "  const %tz: int8[] = [0]\n  const %w: int8$2 = QuantizeLinear(%f, %t, %tz) {}\n"
+                 "  const %xs: float32[] = [0.02]\n  const %xz: uint8[] = [$3]\n",
+                 ListOf({batch, channels, window.size[0], window.size[1]}),
+                 ListOf({batch, filters, window.outputs[0], window.outputs[1]}),
+                 ListOf({filters, is_depthwise ? 1 : channels, window.taps[0], window.taps[1]}),
+                 random.Integer(0, 255)),
+      Substitute("  const %rs: float32[] = [0.017]\n  const %rz: $0[] = [$1]\n"
+                 "  const %ys: float32[] = [0.021]\n  const %yz: uint8[] = [$2]\n"
+                 "  const %ss: float32[] = [$3]\n  const %sz: int8[] = [$4]\n",
+                 random.Integer(0, 1) == 0 ? "int8" : "uint8", random.Integer(0, 127),
+                 random.Integer(0, 255), random.Integer(0, 2) == 0 ? "0.042" : "0.023",
+                 random.Integer(-128, 127)),
+      "  %q = QuantizeLinear(%x, %xs, %xz)\n  %p = QuantizeLinear(%r, %rs, %rz)\n",
+      is_first ? other : "",
+      Substitute("  %c = QLinearConv(%q, %xs, %xz, %w, %t, %tz, %ys, %yz) {group=$0, $1}\n",
+                 is_depthwise ? filters : 1, window.text),
+      "  %d = DequantizeLinear(%c, %ys, %yz)\n", is_first ? "" : other,
+      is_first ? "  %a = Add(%o, %d)\n" : "  %a = Add(%d, %o)\n",
+      is_bounded ? "  %b = Relu(%a)\n" : "", "  %y = QuantizeLinear(%", is_bounded ? "b" : "a",
+      ", %ss, %sz)\n  output %y\n}");
+}
+
 std::string Recurrent(Random& random) {
   const int64_t hidden = random.Integer(1, 33), width = random.Integer(1, 33);
   const bool is_lstm = random.Integer(0, 1) == 1;
@@ -260,6 +294,7 @@ constexpr SweepKind kKinds[] = {
     {"Quantization", 6, Quantization},
     {"IntegerProduct", 8, IntegerProduct},
     {"IntegerConvolution", 10, IntegerConvolution},
+    {"ResidualConnection", 16, ResidualConnection},
     {"Recurrent", 8, Recurrent},
     {"Borders", 12, Borders},
     {"Gathers", 10, Gathers},
