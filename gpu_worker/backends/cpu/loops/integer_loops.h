@@ -33,6 +33,15 @@ struct IntegerDepthwisePixel {
   int32_t* sums;
 };
 
+// A pixel of a pool over bytes: y[c] of the x[tap][c], where there is at least one tap.
+struct BytePixel {
+  const uint8_t* x;
+  const int64_t* taps;  // where the channels of each begin, in bytes from x
+  int64_t tap_count;
+  int64_t channels;
+  uint8_t* y;
+};
+
 // The bytes that stand for numbers; those below 0 are written as they are in memory.
 struct ByteRange {
   int32_t lowest;  // 0 or -128
@@ -65,6 +74,8 @@ struct IntegerLoops {
   // y = quantize(dequantize(a) + dequantize(b)), to the bit: by whether `a` and whether `b` has
   // signed bytes. y may be `a`.
   void (*add[2][2])(const uint8_t* a, const uint8_t* b, int64_t size, ByteSum sum, uint8_t* y);
+  // The largest of a pixel's taps, of bytes and of signed bytes.
+  void (*largest_pixel[2])(const BytePixel& pixel);
   // y = x - zero point, likewise.
   void (*widen[2])(const uint8_t* x, int64_t size, int32_t zero_point, int16_t* y);
 };

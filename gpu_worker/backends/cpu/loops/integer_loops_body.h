@@ -168,6 +168,30 @@ void AddRow(const uint8_t* a, const uint8_t* b, int64_t size, ByteSum sum, uint8
   }
 }
 
+// In as many vectors as an instruction set needs for 64 bytes.
+typedef uint8_t ByteBlock __attribute__((vector_size(64)));
+typedef int8_t SignedByteBlock __attribute__((vector_size(64)));
+
+// Of `count` channels from `first` on. Copies, since bytes may lie anywhere.
+template <typename Block>
+inline void LargestOf(const BytePixel& pixel, int64_t first, int64_t count) {
+  Block largest = {};
+  for (int64_t tap = 0; tap < pixel.tap_count; ++tap) {
+    Block bytes = {};
+    __builtin_memcpy(&bytes, pixel.x + pixel.taps[tap] + first, count);
+    largest = tap == 0 ? bytes : (bytes > largest ? bytes : largest);
+  }
+  __builtin_memcpy(pixel.y + first, &largest, count);
+}
+
+template <typename Block>
+void LargestPixelLoop(const BytePixel& pixel) {
+  constexpr int64_t kBlock = sizeof(Block);
+  int64_t first = 0;
+  for (; first + kBlock <= pixel.channels; first += kBlock) LargestOf<Block>(pixel, first, kBlock);
+  if (first < pixel.channels) LargestOf<Block>(pixel, first, pixel.channels - first);
+}
+
 template <typename T>
 void WidenRow(const uint8_t* x, int64_t size, int32_t zero_point, int16_t* y) {
 #pragma omp simd
@@ -184,6 +208,7 @@ constexpr IntegerLoops kIntegerLoops = {
     .dequantize = {DequantizeRow<uint8_t>, DequantizeRow<int8_t>},
     .add = {{AddRow<uint8_t, uint8_t>, AddRow<uint8_t, int8_t>},
             {AddRow<int8_t, uint8_t>, AddRow<int8_t, int8_t>}},
+    .largest_pixel = {LargestPixelLoop<ByteBlock>, LargestPixelLoop<SignedByteBlock>},
     .widen = {WidenRow<uint8_t>, WidenRow<int8_t>},
 };
 

@@ -94,16 +94,17 @@ TEST_F(VersionScriptTest, AFamilysFileChangesItsVersionOnly) {
 TEST_F(VersionScriptTest, ALoopChangesTheFamiliesThatUseLoops) {
   const std::map<std::string, std::string> before = Versions();
   Append("loops/loops_body.h", "int more;\n");
-  EXPECT_EQ(ChangedSince(before),
-            std::set<std::string>(
-                {"arg_extreme",   "attention",       "conv_bf16",      "conv_fma",
-                 "conv_grouped",  "conv_int8",       "conv_strassen",  "conv_transpose",
-                 "conv_winograd", "depthwise",       "elementwise",    "grid_sample",
-                 "instance_norm", "integer_conv",    "integer_matmul", "layer_norm",
-                 "lrn",           "matmul",          "matmul_bf16",    "matmul_fma",
-                 "matmul_int8",   "matmul_strassen", "pool_pixels",    "quantize",
-                 "recurrence",    "reduce",          "resize",         "rnn_layer",
-                 "rotary",        "separable",       "softmax",        "squeeze_excite"}));
+  EXPECT_EQ(
+      ChangedSince(before),
+      std::set<std::string>({"arg_extreme",   "attention",       "conv_bf16",      "conv_fma",
+                             "conv_grouped",  "conv_int8",       "conv_strassen",  "conv_transpose",
+                             "conv_winograd", "depthwise",       "elementwise",    "grid_sample",
+                             "instance_norm", "integer_conv",    "integer_matmul", "layer_norm",
+                             "lrn",           "matmul",          "matmul_bf16",    "matmul_fma",
+                             "matmul_int8",   "matmul_strassen", "pool_bytes",     "pool_pixels",
+                             "quantize",      "recurrence",      "reduce",         "resize",
+                             "rnn_layer",     "rotary",          "separable",      "softmax",
+                             "squeeze_excite"}));
 }
 
 TEST_F(VersionScriptTest, HowNodesAreGroupedChangesTheFamiliesThatAsk) {

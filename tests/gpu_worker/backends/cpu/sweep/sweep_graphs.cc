@@ -219,6 +219,18 @@ std::string ResidualConnection(Random& random) {
       ", %ss, %sz)\n  output %y\n}");
 }
 
+std::string PoolOfBytes(Random& random) {
+  const Window window = AnyWindow(random, 5);
+  return Substitute(
+      "graph {\n  input %x: float32$0\n  const %s: float32[] = [0.02]\n"
+      "  const %z: $1[] = [$2]\n  %q = QuantizeLinear(%x, %s, %z)\n"
+      "  %a = DequantizeLinear(%q, %s, %z)\n  %b = MaxPool(%a) {kernel_shape=$3, $4}\n"
+      "  %y = QuantizeLinear(%b, %s, %z)\n  output %y\n}",
+      ListOf({random.Integer(1, 2), AnyChannels(random), window.size[0], window.size[1]}),
+      random.Integer(0, 1) == 0 ? "int8" : "uint8", random.Integer(0, 127), ListOf(window.taps),
+      window.text);
+}
+
 std::string Recurrent(Random& random) {
   const int64_t hidden = random.Integer(1, 33), width = random.Integer(1, 33);
   const bool is_lstm = random.Integer(0, 1) == 1;
@@ -295,6 +307,7 @@ constexpr SweepKind kKinds[] = {
     {"IntegerProduct", 8, IntegerProduct},
     {"IntegerConvolution", 10, IntegerConvolution},
     {"ResidualConnection", 16, ResidualConnection},
+    {"PoolOfBytes", 8, PoolOfBytes},
     {"Recurrent", 8, Recurrent},
     {"Borders", 12, Borders},
     {"Gathers", 10, Gathers},
