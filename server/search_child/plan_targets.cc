@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "optimizer/onnx/assume_batch.h"
 #include "proto/wire/plan_options.h"
+#include "server/search_child/result_file.h"
 #include "server/search_child/shape_variables.h"
 
 namespace plait {
@@ -58,11 +59,12 @@ absl::StatusOr<std::vector<Bindings>> ShapesOf(const Model& model,
     assumed.clear();
     bindings = WithBatchOfOne(model, std::move(bindings), &assumed);
   }
+  const bool stays_open = BodyOf(options) == Body::kOriginal;
   for (const std::string& dimension : assumed) {
     warnings->push_back(
-        absl::StrCat(dimension,
-                     " is open, and 1 in the plan, which is bound to the size that the file is run "
-                     "at (--shape gives another, --shape-range a plan for several)"));
+        absl::StrCat(dimension, " is open, and 1 in the plan",
+                     stays_open ? ", which is bound to the size that the file is run at" : "",
+                     " (--shape gives another, --shape-range a plan for several)"));
   }
   return shapes;
 }
