@@ -76,6 +76,12 @@ TEST_F(PlanTargetsTest, ABatchIsOneAndTheReportSaysSo) {
   EXPECT_THAT(targets->front().shapes, ElementsAre(Pair("y", Shape{1, 3})));
   ASSERT_EQ(warnings_.size(), 1u);
   EXPECT_THAT(warnings_[0], HasSubstr("dimension 0 (batch) of y is open, and 1 in the plan"));
+  EXPECT_THAT(warnings_[0], HasSubstr("the size that the file is run at"));
+  // Another graph has the plan's batch.
+  options_.set_body("portable");
+  ASSERT_TRUE(Targets().ok());
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_THAT(warnings_[0], testing::Not(HasSubstr("the size that the file is run at")));
 }
 
 TEST_F(PlanTargetsTest, NumbersOfThreadsComeInTheirOrder) {
