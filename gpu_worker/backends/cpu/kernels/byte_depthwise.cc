@@ -5,21 +5,21 @@
 
 namespace plait {
 
-ByteDepthwiseLine::ByteDepthwiseLine(const ByteLayer& layer, const uint8_t* source, int thread)
+ByteDepthwiseLine::ByteDepthwiseLine(const ByteLayer& layer, int thread)
     : layer_(layer),
-      source_(source),
       edge_(layer.edges + thread * layer.edge_bytes()),
       lines_(layer.window[0].kernel),
       of_pixel_(lines_.size()) {}
 
-void ByteDepthwiseLine::Run(int64_t row, int64_t first, const ByteResult& result, uint8_t* y) {
+void ByteDepthwiseLine::Run(const uint8_t* source, int64_t row, int64_t first,
+                            const ByteResult& result, uint8_t* y) {
   const WindowAxis& rows = layer_.window[0];
   const WindowAxis& columns = layer_.window[1];
   const int64_t channels = layer_.groups;
   for (int64_t i = 0; i < rows.kernel; ++i) {
     const int64_t line = row * rows.stride - rows.pad_begin + i * rows.dilation;
     const bool is_there = line >= 0 && line < rows.input;
-    lines_[i] = (is_there ? source_ + line * columns.input * channels : layer_.padding) + first;
+    lines_[i] = (is_there ? source + line * columns.input * channels : layer_.padding) + first;
   }
   pixels_ = {.flip = layer_.flip(),
              .lines = of_pixel_.data(),

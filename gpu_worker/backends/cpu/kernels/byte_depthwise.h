@@ -12,12 +12,12 @@ namespace plait {
 // reaches beyond a line's ends is copied, with its padding.
 class ByteDepthwiseLine {
  public:
-  // Both stay with the caller. REQUIRES: layer.is_depthwise(); its padding has been written.
-  ByteDepthwiseLine(const ByteLayer& layer, const uint8_t* source, int thread);
+  // The layer stays with the caller. REQUIRES: layer.is_depthwise().
+  ByteDepthwiseLine(const ByteLayer& layer, int thread);
 
   // The block of channels from `first` on of line `row` of the result. `result` and `y`, the line's
-  // first pixel, begin with that channel.
-  void Run(int64_t row, int64_t first, const ByteResult& result, uint8_t* y);
+  // first pixel, begin with that channel. REQUIRES: the layer's padding has been written.
+  void Run(const uint8_t* source, int64_t row, int64_t first, const ByteResult& result, uint8_t* y);
 
  private:
   // The pixels whose windows lie in the image, as far as columns go.
@@ -26,7 +26,6 @@ class ByteDepthwiseLine {
   void RunEdge(int64_t pixel, uint8_t* y);
 
   const ByteLayer& layer_;
-  const uint8_t* source_;
   uint8_t* edge_;
   std::vector<const uint8_t*> lines_;     // of the window, from their first columns on
   std::vector<const uint8_t*> of_pixel_;  // the same, under the window of a pixel

@@ -65,6 +65,9 @@ class ByteKernel : public CpuKernel {
         channel_factors_(layer_.groups * layer_.channels),
         addends_(layer_.padded_channels()),
         factors_(layer_.padded_channels()) {
+    for (int thread = 0; layer_.is_depthwise() && thread < threads_; ++thread) {
+      lines_.emplace_back(layer_, thread);
+    }
     if (is_known_) SetAddendsAndFactors();
   }
 
@@ -136,18 +139,16 @@ class ByteKernel : public CpuKernel {
   // A piece is a line of the result for a block of channels. What lies under a window is read where
   // it is; lines above and below the image are one of padding.
   void RunDepthwise(uint8_t* y) {
-    if (layer_.padding != nullptr) {
-      const auto zero = static_cast<uint8_t>(layer_.source_zero_point.integer(0));
-      std::memset(layer_.padding, zero, layer_.window[1].input * layer_.groups);
-    }
+    const auto zero = static_cast<uint8_t>(layer_.source_zero_point.integer(0));
+    std::memset(layer_.padding, zero, layer_.window[1].input * layer_.groups);
     const int64_t blocks = CeilDiv(layer_.groups, kBlock);
     const int64_t pieces = layer_.window[0].output * blocks;
     ForEachPart(threads_, pieces, [&](int64_t begin, int64_t end, int thread) {
-      ByteDepthwiseLine line(layer_, source_, thread);
+      ByteDepthwiseLine& line = lines_[thread];
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i % blocks * kBlock;
         uint8_t* const y_line = y + i / blocks * layer_.window[1].output * layer_.groups + first;
-        line.Run(i / blocks, first, ResultFrom(first), y_line);
+        line.Run(source_, i / blocks, first, ResultFrom(first), y_line);
         if (layer_.addend) AddToLine(y_line, std::min(kBlock, layer_.groups - first));
       }
     });
@@ -198,24 +199,22 @@ class ByteKernel : public CpuKernel {
       for (int row = 0; row < tile.rows; ++row) {
         tile.left[row] = windows.Next();
         tile.y[row] = y + ((pixel + row) * layer_.channels + column) * result_bytes_;
-        if (layer_.addend) added.rows[row] = AddendAt(tile.y[row]);
+        if (!layer_.addend) continue;
+        added.rows[row] = layer_.AddendAt(reinterpret_cast<const std::byte*>(tile.y[row]));
       }
       layer_.loops->tile(tile);
     }
-  }
-
-  const uint8_t* AddendAt(const uint8_t* y) const {
-    return BytesAt(layer_.addend->bytes) + (y - BytesAt(layer_.result));
   }
 
   int threads_;
   ByteLayer layer_;
   int64_t result_bytes_;  // of a number
   bool is_known_;
-  std::vector<float> channel_factors_;  // by channel
-  std::vector<int32_t> addends_;        // by place of a channel
-  std::vector<float> factors_;          // likewise
-  int64_t pixels_ = 0;                  // of the image that is being convolved
+  std::vector<float> channel_factors_;    // by channel
+  std::vector<int32_t> addends_;          // by place of a channel
+  std::vector<float> factors_;            // likewise
+  std::vector<ByteDepthwiseLine> lines_;  // of each thread, where the layer is depthwise
+  int64_t pixels_ = 0;                    // of the image that is being convolved
   const uint8_t* source_ = nullptr;
 };
 

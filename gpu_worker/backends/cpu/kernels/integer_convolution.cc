@@ -62,7 +62,7 @@ void IntegerConvolution::AddBytes(std::byte* y, int64_t count) const {
   if (!addend) return;
   const auto add = Loops().integers.add[SignOf(dtype())][SignOf(addend->bytes.type.dtype)];
   auto* const bytes = reinterpret_cast<uint8_t*>(y);
-  add(bytes, BytesAt(addend->bytes) + (y - result.data), count, addend->sum, bytes);
+  add(bytes, AddendAt(y), count, addend->sum, bytes);
 }
 
 void IntegerConvolution::SetFactors(absl::Span<float> factors) const {

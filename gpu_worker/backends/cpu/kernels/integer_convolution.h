@@ -53,6 +53,11 @@ struct IntegerConvolution {
   // What a sum of each channel is multiplied by, where the result is in bytes.
   void SetFactors(absl::Span<float> factors) const;
 
+  // What is added to the byte at `y` in the result. REQUIRES: there is an addend.
+  const uint8_t* AddendAt(const std::byte* y) const {
+    return BytesAt(addend->bytes) + (y - result.data);
+  }
+
   // Adds the addend, if there is one, to `count` bytes that the convolution gave, at `y` in the
   // result.
   void AddBytes(std::byte* y, int64_t count) const;

@@ -22,7 +22,8 @@ class PoolBytesKernel : public CpuKernel {
         result_(result),
         rows_(rows),
         columns_(columns),
-        under_column_(columns.output) {
+        under_column_(columns.output),
+        taps_(width) {
     for (int64_t column = 0; column < columns.output; ++column) {
       for (int64_t j = columns.kernel_begin(column); j < columns.kernel_end(column); ++j) {
         under_column_[column].push_back(columns.start(column) + j * columns.dilation);
@@ -32,9 +33,8 @@ class PoolBytesKernel : public CpuKernel {
 
   absl::Status Run() override {
     const int64_t lines = source_.type.shape[0] * rows_.output;
-    ForEachPart(width_, lines, [&](int64_t begin, int64_t end, int) {
-      std::vector<int64_t> taps;
-      for (int64_t line = begin; line < end; ++line) RunLine(line, taps);
+    ForEachPart(width_, lines, [&](int64_t begin, int64_t end, int thread) {
+      for (int64_t line = begin; line < end; ++line) RunLine(line, taps_[thread]);
     });
     return absl::OkStatus();
   }
@@ -73,6 +73,7 @@ class PoolBytesKernel : public CpuKernel {
   const WindowAxis rows_;
   const WindowAxis columns_;
   std::vector<std::vector<int64_t>> under_column_;  // what of a line lies under a result's window
+  std::vector<std::vector<int64_t>> taps_;          // of a pixel, of each thread
 };
 
 }  // namespace
