@@ -235,7 +235,7 @@ absl::StatusOr<std::shared_ptr<LoadedShapes>> Session::LoadParts(const Model& mo
 void Session::LoadFurther() {
   if (options_.ignores_plan || main_->executable == nullptr) return;
   for (Bindings& shapes : rebinder_->ShapesOfBest()) {
-    if (further_.size() == kSessionShapesMax) return;
+    if (further_.size() == kSessionPlansMax) return;
     const bool is_wanted =
         std::all_of(options_.shapes.begin(), options_.shapes.end(),
                     [&](const auto& given) { return shapes[given.first] == given.second; });

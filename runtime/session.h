@@ -72,6 +72,9 @@ struct LoadedShapes {
 // two dimensions up to eight each.
 inline constexpr size_t kSessionShapesMax = 16;
 
+// Of the file's own plans. 32: those of a range of batches up to 16 and of lengths from 16 to 512.
+inline constexpr size_t kSessionPlansMax = 32;
+
 // A model that is loaded on a device that it shares with other sessions of the process. What
 // plait/runtime.h promises of a session, without its C: thread-safe, and runs take turns.
 class Session {
@@ -87,8 +90,9 @@ class Session {
   const std::vector<SessionTensor>& outputs() const { return main_->outputs; }
   const SessionPlan& plan() const { return main_->plan; }
 
-  // For how many other shapes the plans inside the model were loaded when the session was created:
-  // those of a range, so that a plan which is bound to other shapes finds its weights packed.
+  // For how many other shapes the plans inside the model were loaded when the session was created,
+  // up to kSessionPlansMax: those of a range, so that a plan which is bound to other shapes finds
+  // its weights packed.
   size_t further_plans() const { return further_.size(); }
 
   // The same for other shapes of the inputs, one for each, in order: loaded now unless a plan

@@ -97,12 +97,12 @@ TEST_F(SessionTest, PlansThatAreNotWantedAreNotLoaded) {
 }
 
 // Each would take memory, and a file may be a stranger's.
-TEST_F(SessionTest, NoMorePlansAreLoadedThanShapesStay) {
+TEST_F(SessionTest, NoMorePlansAreLoadedThanARangeHas) {
   std::vector<int64_t> rows;
-  for (int64_t i = 1; i <= 30; ++i) rows.push_back(i);
+  for (int64_t i = 1; i <= 40; ++i) rows.push_back(i);
   Open(rows);
   ASSERT_NE(session_, nullptr);
-  EXPECT_EQ(session_->further_plans(), kSessionShapesMax);
+  EXPECT_EQ(session_->further_plans(), kSessionPlansMax);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ typedef struct plait_tensor {
 
 /* A model that is loaded on a device, for the shapes that are given when its session is created, or
  * those that the plan inside was made for. Where the model leaves dimensions open that the options
- * do not give, a run takes inputs of other sizes too: further plans inside, up to 16, are loaded
+ * do not give, a run takes inputs of other sizes too: further plans inside, up to 32, are loaded
  * with the session and stay, and the first run of another shape loads the model for it, by the plan
  * inside that can be bound to it, else by a default plan, while shapes that are loaded run; the
  * last 16 stay loaded. Such a session keeps the model; one whose options give every open dimension
