@@ -1,7 +1,6 @@
 #include "server/search_child/choose_body.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -92,7 +91,7 @@ class Chooser {
       if (measured.models.size() < models_.size() || !AreComparable(original, original)) continue;
       is_known = true;
       for (size_t model = 1; model < models_.size(); ++model) {
-        worst[model] = std::min(worst[model], RatioOf(original, measured.models[model]));
+        worst[model] = std::min(worst[model], RatioInRounds(original, measured.models[model]));
       }
     }
     // There may be time to decide, though not to choose. The models are in the order of hope.
@@ -112,24 +111,6 @@ class Chooser {
       best.pop_back();
     }
     return best;
-  }
-
-  // 0 for a model that may not be returned.
-  static double RatioOf(const CandidateMeasurement& original, const CandidateMeasurement& model) {
-    const auto& times = {&original.latency_us, &model.latency_us};
-    const bool are_finite = std::all_of(times.begin(), times.end(), [](const auto* samples) {
-      return std::all_of(samples->begin(), samples->end(),
-                         [](double us) { return std::isfinite(us); });
-    });
-    if (!are_finite || !model.error.empty() || model.equivalence.verdict == Verdict::kDifferent ||
-        !AreComparable(original, model)) {
-      return 0;
-    }
-    std::vector<double> ratios;
-    for (size_t i = 0; i < model.latency_us.size(); ++i) {
-      ratios.push_back(original.latency_us[i] / model.latency_us[i]);
-    }
-    return Median(std::move(ratios));
   }
 
   // The original and as many finalists as there is time for, the best first.
@@ -173,32 +154,12 @@ class Chooser {
   // What a runtime says of one of the finalists, or of the original alone. Bounds are those of as
   // many chances as models were measured that might be returned.
   RuntimeDecision Decide(const RuntimeMeasurement& measured, size_t finalist, int chances) const {
-    RuntimeDecision decision;
-    decision.runtime = measured.runtime;
-    decision.version = measured.version;
-    decision.options = measured.options;
-    decision.threads = measured.threads;
-    decision.original = measured.models[0];
-    decision.model = measured.models[0];
-    const bool has_model = finalist + 1 < measured.models.size();
-    if (has_model) decision.model = measured.models[finalist + 1];
-    if (!AreComparable(decision.original, decision.original)) {
-      decision.note = decision.original.error.empty() ? "it has no times" : decision.original.error;
-      return decision;
-    }
+    const size_t model = finalist + 1 < measured.models.size() ? finalist + 1 : 0;
+    RuntimeDecision decision = DecisionOn(measured, model, chances, options_.load_effect);
     // In a replay the log says whether there was time.
-    if (!has_model) {
-      if (!finalists_.empty()) decision.note = kNoTimeToCompare;
-      return decision;
+    if (model == 0 && !finalists_.empty() && decision.note.empty()) {
+      decision.note = kNoTimeToCompare;
     }
-    if (RatioOf(decision.original, decision.model) == 0) {
-      decision.note = decision.model.error.empty() ? "outputs of the rewritten graph differ in it"
-                                                   : decision.model.error;
-      return decision;
-    }
-    decision.speedup = EstimateSpeedup(
-        {decision.original.latency_us, decision.model.latency_us, decision.original.load_rounds},
-        options_.load_effect, 1, chances);
     return decision;
   }
 

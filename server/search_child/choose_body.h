@@ -5,21 +5,10 @@
 
 #include "absl/status/statusor.h"
 #include "optimizer/search/speedup.h"
+#include "server/search_child/runtime_decision.h"
 #include "server/search_child/runtime_source.h"
 
 namespace plait {
-
-// What the deciding rounds of one runtime said: of the original, and of a model beside it.
-struct RuntimeDecision {
-  std::string runtime;
-  std::string version;
-  std::string options;
-  int threads = 0;
-  CandidateMeasurement original;  // with an error where nothing was measured
-  CandidateMeasurement model;     // the original's own where there was no other
-  Speedup speedup;                // of the model; all 1 where it is the original
-  std::string note;               // why something is missing
-};
 
 // The model to return, and what each runtime said of it.
 struct BodyChoice {
