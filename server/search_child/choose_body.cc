@@ -18,11 +18,15 @@
 namespace plait {
 namespace {
 
-// Of a runtime's seconds, for choosing finalists; and what a load of a small model takes, with the
-// process that it runs in.
+// Of a runtime's seconds, for choosing finalists.
 constexpr double kChoosingShare = 0.35;
-constexpr double kSecondsPerLoad = 0.3;
+// What a runtime takes to start, and a load of a small model with the process that it runs in; and
+// of a large one each byte: on the way to that process, with comparing outputs, and in each load
+// (gpt2 has 0.5 GB: three graphs of it take 22 s with 15 rounds, and a load 0.8 s in ONNX Runtime).
 constexpr double kSecondsToStart = 1;
+constexpr double kSecondsPerLoad = 0.3;
+constexpr double kSecondsPerByteGiven = 5e-9;
+constexpr double kSecondsPerByteLoaded = 2e-9;
 // A second finalist takes rounds and certainty from the first one. It comes along where it is
 // slower than that by no more than short runs err.
 constexpr int kFinalistsMax = kPlansAtOnceMax;
@@ -58,12 +62,15 @@ class Chooser {
     return source_.SecondsLeft() / static_cast<double>(source_.runtimes().size() - index);
   }
 
-  // What so many models take at least.
+  // What so many models take at least. The original alone is worth being late: without its time
+  // nobody can say which runtime is the fastest.
   double SecondsOf(size_t models, int loads, int rounds) const {
     const RoundRuns runs = RunsOfRound(options_.latency_us);
     const double turn = (runs.untimed + runs.timed) * options_.latency_us * 1e-6;
-    return kSecondsToStart +
-           static_cast<double>(models) * (loads * kSecondsPerLoad + rounds * turn);
+    const double bytes = models > 1 ? static_cast<double>(models_[0].size_bytes()) : 0;
+    const double load = kSecondsPerLoad + kSecondsPerByteLoaded * bytes;
+    return kSecondsToStart + static_cast<double>(models) *
+                                 (kSecondsPerByteGiven * bytes + loads * load + rounds * turn);
   }
 
   absl::StatusOr<RuntimeMeasurement> Measure(const std::string& runtime,
