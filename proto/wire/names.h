@@ -31,6 +31,11 @@ bool IsDescribedId(absl::string_view id);
 // On which outputs are compared for a device that is only described.
 inline constexpr char kComparingDevice[] = "cpu";
 
+// plait.InferenceSession as a runtime of whole models: asked where parts of one run in onnxruntime,
+// since plait's own workers run none of these. What a job says of plait holds for it, too: nobody
+// names it.
+inline constexpr char kSessionRuntime[] = "plaitsession";
+
 // A runtime of whole models, as a device's id and in OptimizeOptions.runtimes: 1..64 lowercase
 // letters or digits; "plait" is one.
 // Errors: InvalidArgument naming the field.

@@ -30,14 +30,12 @@ absl::Status Lie(absl::string_view what) {
 }
 
 absl::Status JobModels::Store(const internal::BlobsWritten& written) {
-  if (is_written_) return Lie("blobs were written twice");
-  is_written_ = true;
-  if (written.blobs_size() > kBlobsMax) return Lie("more blobs than a job may have");
-  int64_t offset = 0;
+  written_ += written.blobs_size();
+  if (written_ > kBlobsMax) return Lie("more blobs than a job may have");
   for (const v1::Digest& proto : written.blobs()) {
     PLAIT_ASSIGN_OR_RETURN(const Digest digest, wire::DigestFromProto(proto));
-    PLAIT_RETURN_IF_ERROR(StoreOne(digest, offset));
-    offset += digest.size_bytes;
+    PLAIT_RETURN_IF_ERROR(StoreOne(digest, offset_bytes_));
+    offset_bytes_ += digest.size_bytes;
     stored_.insert(NameOf(proto));
   }
   return absl::OkStatus();

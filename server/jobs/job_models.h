@@ -26,9 +26,9 @@ class JobModels {
   JobModels(BlobStore& blobs, int file, std::vector<v1::Device> runtimes)
       : blobs_(blobs), file_(file), runtimes_(std::move(runtimes)) {}
 
-  // Stores what the child has written.
-  // Errors: InvalidArgument for a second time, too many, or bytes that have other digests, which
-  // are the child's fault; those of the storage.
+  // Stores what the child has written since the last time.
+  // Errors: InvalidArgument for too many in all, or bytes that have other digests, which are the
+  // child's fault; those of the storage.
   absl::Status Store(const internal::BlobsWritten& written);
 
   // Does nothing while there are none.
@@ -47,7 +47,8 @@ class JobModels {
   BlobStore& blobs_;
   const int file_;
   const std::vector<v1::Device> runtimes_;
-  bool is_written_ = false;
+  int written_ = 0;           // blobs, so far
+  int64_t offset_bytes_ = 0;  // behind the last of them
   std::set<std::pair<std::string, int64_t>> stored_;
 };
 

@@ -334,7 +334,8 @@ ResultKey JobRunner::KeyOf(const internal::Start& start, const JobSpec& spec) co
 absl::StatusOr<std::vector<v1::Device>> JobRunner::FindRuntimes(
     const v1::OptimizeOptions& options) {
   const auto& names = options.runtimes();
-  const auto is_named = [&](const std::string& name) {
+  const auto is_named = [&](const std::string& id) {
+    const std::string name = id == wire::kSessionRuntime ? "plait" : id;
     return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
   };
   const bool is_only_plait =
@@ -348,11 +349,13 @@ absl::StatusOr<std::vector<v1::Device>> JobRunner::FindRuntimes(
   for (DeviceAvailability& entry : context_.pool.Devices()) {
     connected.push_back(std::move(entry.device));
   }
+  int64_t unmet = names.size() - std::count(names.begin(), names.end(), "plait");
   for (v1::Device& runtime : RuntimesOf(here, connected)) {
-    if (is_named(runtime.id())) runtimes.push_back(std::move(runtime));
+    if (!is_named(runtime.id())) continue;
+    if (runtime.id() != wire::kSessionRuntime) --unmet;
+    runtimes.push_back(std::move(runtime));
   }
-  const auto named = names.size() - std::count(names.begin(), names.end(), "plait");
-  if (static_cast<int64_t>(runtimes.size()) >= named) return runtimes;
+  if (unmet <= 0) return runtimes;
   return wire::Error(v1::ERROR_REASON_DEVICE_UNAVAILABLE,
                      "a runtime that the job names is not there any more (plait devices)");
 }

@@ -32,7 +32,6 @@ constexpr double kSecondsPerByteLoaded = 2e-9;
 constexpr int kFinalistsMax = kPlansAtOnceMax;
 constexpr double kRunnerUpShare = 0.95;
 
-constexpr char kNoTime[] = "there was no time left to measure in it";
 constexpr char kNoTimeToCompare[] = "there was no time to compare rewritten graphs in it";
 
 class Chooser {
@@ -59,7 +58,8 @@ class Chooser {
  private:
   // An even part of what is left, for each of the runtimes from `index` on.
   double SecondsFor(size_t index) {
-    return source_.SecondsLeft() / static_cast<double>(source_.runtimes().size() - index);
+    const size_t left = source_.runtimes().size() - index + (options_.keeps_time ? 1 : 0);
+    return source_.SecondsLeft() / static_cast<double>(left);
   }
 
   // What so many models take at least. The original alone is worth being late: without its time
@@ -78,7 +78,7 @@ class Chooser {
                                              const RuntimeBatch& batch) {
     const double least = SecondsOf(models.size(), std::min(batch.loads, 2), batch.rounds_min);
     absl::StatusOr<RuntimeMeasurement> answer = batch.seconds_max < least
-                                                    ? source_.Skip(runtime, kNoTime)
+                                                    ? source_.Skip(runtime, kNoTimeForRuntime)
                                                     : source_.Measure(runtime, models, batch);
     if (answer.ok()) log_.AddRuntimeMeasurement(*answer);
     return answer;
@@ -94,7 +94,7 @@ class Chooser {
       PLAIT_ASSIGN_OR_RETURN(const RuntimeMeasurement measured,
                              Measure(source_.runtimes()[i], models_, batch));
       const CandidateMeasurement& original = measured.models[0];
-      has_time &= original.error != kNoTime;
+      has_time &= original.error != kNoTimeForRuntime;
       if (measured.models.size() < models_.size() || !AreComparable(original, original)) continue;
       is_known = true;
       for (size_t model = 1; model < models_.size(); ++model) {
@@ -176,7 +176,7 @@ class Chooser {
       // It has no say. Where there was no time or no answer, nothing is known, and nothing is
       // risked.
       if (!AreComparable(decision.original, decision.original)) {
-        if (decision.note == kNoTime || decision.note == kRuntimeSilent) return false;
+        if (decision.note == kNoTimeForRuntime || decision.note == kRuntimeSilent) return false;
         continue;
       }
       const bool is_proven = decision.model.equivalence.verdict == Verdict::kEquivalent &&

@@ -19,6 +19,8 @@ struct BodyChoice {
 struct BodyChooserOptions {
   // The first model after the original is returned whatever it is; it is only measured.
   bool is_given = false;
+  // As much time as one runtime gets is left over, for something else.
+  bool keeps_time = false;
   // What plait needs for a run, in microseconds: a runtime is taken to need about as much, before
   // it is known. Round by round as many runs count as in plait.
   double latency_us = 0;

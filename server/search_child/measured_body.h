@@ -11,6 +11,7 @@
 #include "optimizer/search/optimize.h"
 #include "plait/internal/search_child.pb.h"
 #include "server/search_child/choose_body.h"
+#include "server/search_child/job_runtimes.h"
 #include "server/search_child/result_file.h"
 
 namespace plait {
@@ -30,15 +31,6 @@ struct FoundModel {
   bool keeps_plans;  // of those that the model came with, which a rewritten graph could not
 };
 
-// Where measurements come from, and where they go. References must outlive it.
-struct RuntimeContext {
-  ChildConnection& connection;
-  Clock& clock;
-  absl::Duration ends_at;          // of the time for runtimes, monotonic
-  const MeasurementLog* replayed;  // null: runtimes are asked
-  MeasurementLog& log;             // gets every answer
-};
-
 // The body to return, and what the runtimes said.
 struct MeasuredBody {
   Body body = Body::kOriginal;
@@ -52,7 +44,7 @@ struct MeasuredBody {
 // Where plait is among the runtimes, only such graphs are measured as the plan can go with, which a
 // warning says of others. What cannot be written as ONNX is left out.
 // Errors: those of ChooseBody, of PlansInBody and of writing files.
-absl::StatusOr<MeasuredBody> MeasureBodies(const FoundModel& found, const RuntimeContext& context,
+absl::StatusOr<MeasuredBody> MeasureBodies(const FoundModel& found, JobRuntimes& runtimes,
                                            std::vector<std::string>& warnings);
 
 }  // namespace plait

@@ -84,30 +84,30 @@ void WarnOfGrowth(int64_t file_bytes, size_t plans, size_t appended_bytes,
                                   " for each; a job that adds plans to it leaves larger ones out"));
 }
 
-absl::Status WriteWithPlans(absl::string_view body, absl::Span<const EmbeddedPlan> plans, int file,
-                            std::vector<std::string>& warnings) {
-  PLAIT_ASSIGN_OR_RETURN(const ModelWithPlan written, AttachPlans(body, plans));
-  WarnOfGrowth(static_cast<int64_t>(body.size()), plans.size(), written.appended.size(), warnings);
-  for (const absl::string_view part : written.kept) {
-    PLAIT_RETURN_IF_ERROR(AppendToFile(file, part, kResultWhat));
+absl::StatusOr<ModelWithPlan> PutPlans(absl::string_view body, absl::Span<const EmbeddedPlan> plans,
+                                       std::vector<std::string>& warnings) {
+  absl::StatusOr<ModelWithPlan> file = AttachPlans(body, plans);
+  if (file.ok()) {
+    WarnOfGrowth(static_cast<int64_t>(body.size()), plans.size(), file->appended.size(), warnings);
   }
-  return AppendToFile(file, written.appended, kResultWhat);
+  return file;
 }
 
-absl::StatusOr<KeptInFile> WriteOriginal(const ResultFile& result, int file,
-                                         std::vector<std::string>& warnings) {
+absl::StatusOr<MadeFile> MakeOriginal(const ResultFile& result,
+                                      std::vector<std::string>& warnings) {
   std::vector<EmbeddedPlan> plans = PlansOf(result, warnings);
-  KeptInFile kept = KeptBeside(plans, result.kept);
+  MadeFile made;
+  made.kept = KeptBeside(plans, result.kept);
   // That they are too many was refused before, but for plans whose number a search decides.
-  if (const size_t room = kPlansPerModelMax - plans.size(); kept.size() > room) {
-    warnings.push_back(absl::StrCat(kept.size() - room,
+  if (const size_t room = kPlansPerModelMax - plans.size(); made.kept.size() > room) {
+    warnings.push_back(absl::StrCat(made.kept.size() - room,
                                     " of the plans that the model came with are ",
                                     "left out: a file may hold ", kPlansPerModelMax));
-    kept.resize(room);
+    made.kept.resize(room);
   }
-  for (const KeptPlan* plan : kept) plans.push_back(plan->texts);
-  PLAIT_RETURN_IF_ERROR(WriteWithPlans(result.bytes, plans, file, warnings));
-  return kept;
+  for (const KeptPlan* plan : made.kept) plans.push_back(plan->texts);
+  PLAIT_ASSIGN_OR_RETURN(made.parts, PutPlans(result.bytes, plans, warnings));
+  return made;
 }
 
 // Of each input, because a caller who gives another size is refused by every runtime.
@@ -126,12 +126,11 @@ void WarnOfFrozenDimensions(const Model& model, const Graph& graph,
   }
 }
 
-absl::Status WriteRewritten(const ResultFile& result, int file,
-                            std::vector<std::string>& warnings) {
+absl::StatusOr<MadeFile> MakeRewritten(const ResultFile& result,
+                                       std::vector<std::string>& warnings) {
   const Graph& graph = result.other_graph != nullptr ? *result.other_graph : result.found.graph;
-  PLAIT_ASSIGN_OR_RETURN(
-      const std::string bytes,
-      ExportOnnx(result.model, graph, result.model.weights(), {.opset = result.opset}));
+  PLAIT_ASSIGN_OR_RETURN(std::string bytes, ExportOnnx(result.model, graph, result.model.weights(),
+                                                       {.opset = result.opset}));
   const absl::Status same = CheckExport(bytes, graph, result.model.weights());
   if (!same.ok()) return wire::WithReason(same, v1::ERROR_REASON_NOT_EQUIVALENT);
   WarnOfFrozenDimensions(result.model, graph, warnings);
@@ -145,7 +144,10 @@ absl::Status WriteRewritten(const ResultFile& result, int file,
                          PlansInBody(result.model, result.found, bytes, result.engine_version));
   for (const std::string& why : plans.missing) WarnOfMissingPlan(why, warnings);
   LimitPlans(plans.plans, warnings);
-  return WriteWithPlans(bytes, plans.plans, file, warnings);
+  MadeFile made;
+  made.body = std::make_unique<const std::string>(std::move(bytes));
+  PLAIT_ASSIGN_OR_RETURN(made.parts, PutPlans(*made.body, plans.plans, warnings));
+  return made;
 }
 
 }  // namespace
@@ -169,11 +171,17 @@ Body BodyOf(const v1::OptimizeOptions& options) {
   return options.opset() == 0 ? Body::kOriginal : Body::kPortable;
 }
 
-absl::StatusOr<KeptInFile> WriteResultFile(const ResultFile& result, int file,
-                                           std::vector<std::string>& warnings) {
-  if (result.body == Body::kOriginal) return WriteOriginal(result, file, warnings);
-  PLAIT_RETURN_IF_ERROR(WriteRewritten(result, file, warnings));
-  return KeptInFile();
+absl::StatusOr<MadeFile> MakeResultFile(const ResultFile& result,
+                                        std::vector<std::string>& warnings) {
+  return result.body == Body::kOriginal ? MakeOriginal(result, warnings)
+                                        : MakeRewritten(result, warnings);
+}
+
+absl::Status WriteResultFile(const MadeFile& made, int file) {
+  for (const absl::string_view part : made.parts.kept) {
+    PLAIT_RETURN_IF_ERROR(AppendToFile(file, part, kResultWhat));
+  }
+  return AppendToFile(file, made.parts.appended, kResultWhat);
 }
 
 }  // namespace plait

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "optimizer/onnx/attach_plan.h"
 #include "optimizer/onnx/model.h"
 #include "optimizer/search/kept_plans.h"
 #include "optimizer/search/optimize.h"
@@ -45,11 +47,22 @@ struct ResultFile {
 // Those of ResultFile::kept that are in a file, which live as long as that.
 using KeptInFile = std::vector<const KeptPlan*>;
 
-// Writes the file to the end of the descriptor `file`, and appends to `warnings` what its readers
-// will miss. A rewritten body is imported again and must be the graph that was verified; the
-// original's bytes are copied. Behind the new plans are those of `kept` that are for something
-// else. Errors: NOT_EQUIVALENT when it is another graph; those of ExportOnnx; STORAGE_UNAVAILABLE.
-absl::StatusOr<KeptInFile> WriteResultFile(const ResultFile& result, int file,
-                                           std::vector<std::string>& warnings);
+// A result's file before it is written. Its parts are views into the original's bytes, or into the
+// `body` of a rewritten graph.
+struct MadeFile {
+  std::unique_ptr<const std::string> body;  // null with the original's
+  ModelWithPlan parts;
+  KeptInFile kept;
+};
+
+// Makes the file, and appends to `warnings` what its readers will miss. A rewritten body is
+// imported again and must be the graph that was verified; the original's bytes are kept. Behind the
+// new plans are those of `kept` that are for something else. What `result` refers to must outlive
+// the file. Errors: NOT_EQUIVALENT when it is another graph; those of ExportOnnx.
+absl::StatusOr<MadeFile> MakeResultFile(const ResultFile& result,
+                                        std::vector<std::string>& warnings);
+
+// Writes it to the end of the descriptor `file`. Errors: STORAGE_UNAVAILABLE.
+absl::Status WriteResultFile(const MadeFile& made, int file);
 
 }  // namespace plait

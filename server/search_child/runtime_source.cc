@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
 #include "proto/wire/measurement.h"
+#include "proto/wire/names.h"
 
 namespace plait {
 namespace {
@@ -35,10 +36,17 @@ class RemoteRuntimes : public RuntimeSource {
         clock_(clock),
         ends_at_(ends_at),
         inputs_(std::move(inputs)) {
-    for (const v1::Device& runtime : start.runtimes()) names_.push_back(runtime.id());
+    for (const v1::Device& runtime : start.runtimes()) {
+      if (runtime.id() == wire::kSessionRuntime) {
+        has_session_ = true;
+      } else {
+        names_.push_back(runtime.id());
+      }
+    }
   }
 
   const std::vector<std::string>& runtimes() const override { return names_; }
+  bool has_session() const override { return has_session_; }
 
   double SecondsLeft() override {
     if (connection_.stop_requested()) return 0;
@@ -108,18 +116,24 @@ class RemoteRuntimes : public RuntimeSource {
   const absl::Duration ends_at_;
   const RuntimeTaskInputs inputs_;
   std::vector<std::string> names_;
+  bool has_session_ = false;
 };
 
 class LoggedRuntimes : public RuntimeSource {
  public:
   explicit LoggedRuntimes(const MeasurementLog& log) : log_(log) {
     for (const RuntimeMeasurement& measurement : log.runtime_measurements()) {
-      if (std::find(names_.begin(), names_.end(), measurement.runtime) != names_.end()) continue;
-      names_.push_back(measurement.runtime);
+      const std::string& runtime = measurement.runtime;
+      if (runtime == wire::kSessionRuntime) {
+        has_session_ = true;
+      } else if (std::find(names_.begin(), names_.end(), runtime) == names_.end()) {
+        names_.push_back(runtime);
+      }
     }
   }
 
   const std::vector<std::string>& runtimes() const override { return names_; }
+  bool has_session() const override { return has_session_; }
   double SecondsLeft() override { return std::numeric_limits<double>::infinity(); }
 
   absl::StatusOr<RuntimeMeasurement> Measure(const std::string& runtime,
@@ -154,10 +168,19 @@ class LoggedRuntimes : public RuntimeSource {
 
   const MeasurementLog& log_;
   std::vector<std::string> names_;
+  bool has_session_ = false;
   size_t next_ = 0;
 };
 
 }  // namespace
+
+int RuntimesToMeasure(const internal::Start& start, bool has_host_nodes) {
+  const auto& runtimes = start.runtimes();
+  const auto is_measured = [&](const v1::Device& runtime) {
+    return has_host_nodes || runtime.id() != wire::kSessionRuntime;
+  };
+  return static_cast<int>(std::count_if(runtimes.begin(), runtimes.end(), is_measured));
+}
 
 std::unique_ptr<RuntimeSource> MakeRemoteRuntimes(const internal::Start& start,
                                                   ChildConnection& connection, Clock& clock,

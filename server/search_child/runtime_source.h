@@ -15,6 +15,8 @@ namespace plait {
 
 // The error of all models of a runtime whose worker has not answered: nothing is known of it.
 constexpr char kRuntimeSilent[] = "its worker gave no answer";
+// The same where it was not asked, because the time was over.
+constexpr char kNoTimeForRuntime[] = "there was no time left to measure in it";
 
 // How much of a runtime's time a measurement may take; see MeasureModelsTask.
 struct RuntimeBatch {
@@ -30,8 +32,11 @@ class RuntimeSource {
  public:
   virtual ~RuntimeSource() = default;
 
-  // In the order in which they are asked: of each in turn, the same each time.
+  // The user's, in the order in which they are asked: of each in turn, the same each time.
   virtual const std::vector<std::string>& runtimes() const = 0;
+
+  // Whether kSessionRuntime can be asked, too, which is plait's own.
+  virtual bool has_session() const = 0;
 
   // Seconds that measuring in all runtimes may take from now on. Of a log: more than anybody wants,
   // because what was left out says so itself.
@@ -48,6 +53,10 @@ class RuntimeSource {
   virtual absl::StatusOr<RuntimeMeasurement> Skip(const std::string& runtime,
                                                   const std::string& reason) = 0;
 };
+
+// How many runtimes a job measures in: kSessionRuntime only where the model has nodes that plait
+// lacks.
+int RuntimesToMeasure(const internal::Start& start, bool has_host_nodes);
 
 // What a task of a runtime says besides models and time; the same for all of a job.
 struct RuntimeTaskInputs {

@@ -33,6 +33,7 @@
 #include "server/search_child/job_search_options.h"
 #include "server/search_child/known_profiles.h"
 #include "server/search_child/log_sections.h"
+#include "server/search_child/made_result.h"
 #include "server/search_child/map_model.h"
 #include "server/search_child/measured_body.h"
 #include "server/search_child/measurement_source.h"
@@ -43,7 +44,6 @@
 #include "server/search_child/progress_sender.h"
 #include "server/search_child/protocol/descriptors.h"
 #include "server/search_child/report.h"
-#include "server/search_child/result_file.h"
 #include "server/search_child/runtime_report.h"
 #include "server/search_child/write_weights.h"
 
@@ -86,7 +86,8 @@ class ChildSearch {
     progress.set_end(began_ + absl::Seconds(budget_seconds_));
     measured_end_ = began_ + absl::Seconds(budget_seconds_) -
                     (body_ == Body::kOriginal ? 0.5 : 2.0) * import_time;
-    runtimes_seconds_ = SecondsForRuntimes(budget_seconds_, start_.runtimes_size());
+    runtimes_ = RuntimesToMeasure(start_, !bound->opaque_nodes.empty());
+    runtimes_seconds_ = SecondsForRuntimes(budget_seconds_, runtimes_);
     end_ = measured_end_ - absl::Seconds(runtimes_seconds_);
     PLAIT_RETURN_IF_ERROR(CheckModelMemory(bound->graph, whole_device_));
     if (!start_.options().has_measurement_log()) PLAIT_RETURN_IF_ERROR(SendWeights(*model, bytes));
@@ -180,16 +181,15 @@ class ChildSearch {
                             effect, *found, log, end_, progress, begin_plan},
                            connection_, clock_));
     std::vector<std::string> warnings = PrecisionWarnings(start_.options(), device, **catalog);
-    PLAIT_ASSIGN_OR_RETURN(
-        const MeasuredBody measured,
-        MeasureBody(original, *found, {source->log(), log}, &further.verification_time, warnings));
+    PLAIT_ASSIGN_OR_RETURN(const MadeResult made,
+                           MakeFileOf(original, *found, {source->log(), log}, &further, warnings));
     further.logs.insert(further.logs.begin(), log.ToText());
     further.profiling_time += source->profiling_time();
     further.verification_time += source->verification_time();
     further.profiles_measured += profiles.profiles_measured();
     further.profiles_cached += profiles.profiles_cached();
     PLAIT_ASSIGN_OR_RETURN(internal::Result result,
-                           Finish(original, *found, further, measured, std::move(warnings)));
+                           Finish(original, *found, further, made, std::move(warnings)));
     PlanTarget first_target = targets_.front();
     first_target.predicted = is_predicted();
     SetPlanReports({start_.device().id(), first_target, *found, further.plans, default_plan},
@@ -204,31 +204,32 @@ class ChildSearch {
     MeasurementLog& log;
   };
 
-  // Measures in other runtimes, and sets the body by it. Adds to the time of verification.
-  absl::StatusOr<MeasuredBody> MeasureBody(const Original& original, const SearchResult& found,
-                                           const RuntimeLogs& logs, absl::Duration* time,
-                                           std::vector<std::string>& warnings) {
+  // Adds to the time of verification.
+  absl::StatusOr<MadeResult> MakeFileOf(const Original& original, const SearchResult& found,
+                                        const RuntimeLogs& logs, FurtherPlans* further,
+                                        std::vector<std::string>& warnings) {
     const absl::Duration began = clock_.Monotonic();
     PLAIT_ASSIGN_OR_RETURN(
-        MeasuredBody measured,
-        MeasureBodies({start_, original.bytes, original.model, original.bound, found, body_,
-                       !kept_.plans.empty()},
-                      {connection_, clock_, RuntimesEnd(), logs.replayed, logs.log}, warnings));
-    body_ = measured.body;
-    *time += clock_.Monotonic() - began;
-    return measured;
+        MadeResult made,
+        MakeResult({start_, original.bytes, original.model, original.bound, found, body_,
+                    !kept_.plans.empty()},
+                   further->plans, kept_.plans,
+                   {connection_, clock_, RuntimesEnd(), logs.replayed, logs.log}, warnings));
+    body_ = made.body;
+    further->verification_time += clock_.Monotonic() - began;
+    return made;
   }
 
   absl::StatusOr<internal::Result> Finish(const Original& original, const SearchResult& found,
-                                          const FurtherPlans& further, const MeasuredBody& measured,
+                                          const FurtherPlans& further, const MadeResult& made,
                                           std::vector<std::string> warnings) const {
-    AddWarnings(original.bound, found, warnings);
+    AddWarnings(original.bound, found, made, warnings);
     warnings.insert(warnings.end(), further.warnings.begin(), further.warnings.end());
     if (is_predicted() && further.profiles_cached > 0) {
       warnings.push_back(RecordedWarning(further.profiles_cached, further.profiles_measured));
     }
-    PLAIT_ASSIGN_OR_RETURN(const KeptInFile kept,
-                           Export(original, found, {further.plans, measured}, warnings));
+    warnings.insert(warnings.end(), made.file_warnings.begin(), made.file_warnings.end());
+    PLAIT_RETURN_IF_ERROR(WriteResultFile(made.file, kChildOutput));
     SearchFacts facts = {original.bound.graph, original.bound.opaque_nodes, BodyName(body_),
                          warnings};
     facts.profiling_seconds = absl::ToDoubleSeconds(further.profiling_time);
@@ -239,8 +240,8 @@ class ChildSearch {
     facts.profiles_cached = further.profiles_cached;
     internal::Result result;
     *result.mutable_report() = MakeReport(start_, facts, found);
-    SetKeptPlans(kept, result.mutable_report());
-    AddRuntimes(start_, found, measured.decisions, *result.mutable_report());
+    SetKeptPlans(made.file.kept, result.mutable_report());
+    AddRuntimes(start_, found, {made.decisions, made.whole}, *result.mutable_report());
     *result.mutable_plan() = MakePlanMessage(found);
     *result.mutable_report()->mutable_plan() = result.plan().summary();
     result.set_measurement_log(JoinLogs(further.logs));
@@ -296,7 +297,7 @@ class ChildSearch {
   }
 
   // What the report says of the model, and of how far the search could go.
-  void AddWarnings(const Bound& bound, const SearchResult& found,
+  void AddWarnings(const Bound& bound, const SearchResult& found, const MadeResult& made,
                    std::vector<std::string>& warnings) const {
     for (const auto* const some : {&kept_.warnings, &shape_warnings_, &bound.warnings}) {
       warnings.insert(warnings.begin(), some->begin(), some->end());
@@ -305,11 +306,13 @@ class ChildSearch {
       const double spent = absl::ToDoubleSeconds(clock_.Monotonic() - began_);
       warnings.push_back(BudgetWarning(budget_seconds_, spent, found.seconds_needed));
     }
-    if (runtimes_seconds_ == 0 && start_.runtimes_size() > 0) {
-      warnings.push_back(RuntimesWarning(budget_seconds_, start_.runtimes_size()));
+    if (runtimes_seconds_ == 0 && runtimes_ > 0) {
+      warnings.push_back(RuntimesWarning(budget_seconds_, runtimes_));
     }
     if (found.task_too_long) warnings.push_back(TaskWarning());
-    if (!found.islands.empty()) {
+    const bool is_whole_compared =
+        made.whole && made.whole->model.equivalence.verdict != Verdict::kInconclusive;
+    if (!found.islands.empty() && !is_whole_compared) {
       const size_t count = found.islands.size();
       warnings.push_back(absl::StrCat(
           "outputs were compared of ",
@@ -332,34 +335,13 @@ class ChildSearch {
                     clock_.Monotonic() + absl::Seconds(kRuntimesStretch * runtimes_seconds_));
   }
 
-  // What the file holds beside the first plan.
-  struct FileParts {
-    absl::Span<const SearchedPlan> further;
-    const MeasuredBody& measured;
-  };
-
-  absl::StatusOr<KeptInFile> Export(const Original& original, const SearchResult& found,
-                                    const FileParts& parts,
-                                    std::vector<std::string>& warnings) const {
-    const auto& other_graph = parts.measured.other_graph;
-    const ResultFile result = {.body = body_,
-                               .bytes = original.bytes,
-                               .model = original.model,
-                               .found = found,
-                               .other_graph = other_graph ? &*other_graph : nullptr,
-                               .further = parts.further,
-                               .kept = kept_.plans,
-                               .opset = start_.options().opset(),
-                               .engine_version = start_.engine_version()};
-    return WriteResultFile(result, kChildOutput, warnings);
-  }
-
   const internal::Start& start_;
   ChildConnection& connection_;
   Clock& clock_;
   const absl::Duration began_;
   double budget_seconds_ = start_.options().budget_seconds();
   absl::Duration measured_end_;       // of all measuring, before the file is written
+  int runtimes_ = 0;                  // other ones, to measure in
   double runtimes_seconds_ = 0;       // of it, for other runtimes
   absl::Duration end_;                // of the search
   Body body_ = Body::kOriginal;       // of the result's file

@@ -82,7 +82,9 @@ absl::Status CheckRuntimes(const ServiceContext& context, const v1::OptimizeOpti
   std::vector<v1::Device> connected;
   for (const DeviceAvailability& entry : context.pool.Devices()) connected.push_back(entry.device);
   std::vector<std::string> names;
-  for (const v1::Device& runtime : RuntimesOf(here, connected)) names.push_back(runtime.id());
+  for (const v1::Device& runtime : RuntimesOf(here, connected)) {
+    if (runtime.id() != wire::kSessionRuntime) names.push_back(runtime.id());
+  }
   names.emplace_back("plait");
   for (const std::string& name : options.runtimes()) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;

@@ -40,7 +40,7 @@ def test_runtimes_that_are_missing_are_a_note_with_what_helps(cli, folder):
     bare.chmod(0o755)
     cli.variables["PLAIT_RUNTIMES_PYTHON"] = str(bare)
     notes = runtimes_of(cli.run("doctor", "--json").expect(0))
-    assert [note["level"] for note in notes] == ["note", "note"]
+    assert [note["level"] for note in notes] == ["note", "note", "note"]
     assert "onnxruntime is missing: the interpreter has no " in notes[0]["text"]
     assert "(pip install " in notes[0]["text"]
     cli.variables["PLAIT_RUNTIMES_PYTHON"] = sys.executable

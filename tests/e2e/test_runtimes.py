@@ -52,7 +52,7 @@ def test_devices_lists_runtimes_and_what_is_missing(runtimes_daemon, cli, new_da
     for name in RUNTIMES:
         assert found[name]["runtime_version"]
     missing = {entry["name"] for entry in listed["missing_runtimes"]}
-    assert missing == {"onnxruntime", "openvino"} - set(RUNTIMES)
+    assert missing == {"onnxruntime", "openvino", "plaitsession"} - set(RUNTIMES)
 
     bare = new_daemon("--runtimes-python", "/bin/false", name="bare").start()
     bare.wait_for_worker()

@@ -19,7 +19,7 @@ class FakeServer(grpc.GenericRpcHandler):
 
     def __init__(self, folder, packages):
         self.folder = folder
-        self.packages = packages
+        self.packages = os.pathsep.join(str(folder) for folder in packages)
         # Short: the path of a unix socket may have 107 bytes.
         self.sockets = tempfile.TemporaryDirectory(prefix="plait-")
         self.address = f"unix:{self.sockets.name}/socket"
@@ -50,7 +50,7 @@ class FakeServer(grpc.GenericRpcHandler):
                    self.address, "--id", f"worker-{len(self.workers)}", "--threads", "2",
                    "--parent", str(os.getpid()), *arguments]
         self.workers.append(subprocess.Popen(
-            command, cwd=self.folder, env={**os.environ, "PYTHONPATH": str(self.packages)}))
+            command, cwd=self.folder, env={**os.environ, "PYTHONPATH": self.packages}))
         return self.workers[-1]
 
     def store(self, data):

@@ -1,5 +1,6 @@
 """The program that `plait gate` starts: two models in a runtime, loaded and run in turn."""
 
+import os
 import subprocess
 import sys
 
@@ -21,7 +22,7 @@ class Pairs:
             [sys.executable, "-m", "plait_runtime_worker.pairs", "--runtime", runtime,
              "--threads", "2", "--memory-bytes", str(8 << 30)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
-            env={"PYTHONPATH": str(session.PACKAGE_FOLDER), "TMPDIR": str(folder)})
+            env={"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)})
         self.reader = frames.Reader(self.process.stdout)
 
     def __enter__(self):

@@ -23,6 +23,7 @@ import importlib.util
 NAMES = (
     "onnxruntime",
     "openvino",
+    "plaitsession",
 )
 
 

@@ -40,6 +40,7 @@ class FakeRuntimes : public RuntimeSource {
     for (const auto& [name, of_runtime] : models) names_.push_back(name);
     return names_;
   }
+  bool has_session() const override { return false; }
   double SecondsLeft() override { return asked.empty() ? seconds_left : seconds_later; }
 
   absl::StatusOr<RuntimeMeasurement> Measure(const std::string& runtime,
@@ -293,6 +294,17 @@ TEST_F(ChooseBodyTest, OfALargeModelTheOriginalIsTimedInEveryRuntime) {
   for (const RuntimeDecision& decision : choice.decisions) {
     EXPECT_FALSE(decision.original.latency_us.empty());
   }
+}
+
+// That is measured at the end (MeasureWhole).
+TEST_F(ChooseBodyTest, TimeIsKeptForTheWhole) {
+  runtimes_.models = {{"a", {{"o", {}}, {"x", {0.5}}}}};
+  runtimes_.seconds_left = 4;
+  EXPECT_EQ(Choose({"o", "x"}).model, 1);
+  runtimes_.asked.clear();
+  options_.keeps_time = true;
+  EXPECT_EQ(Choose({"o", "x"}).model, 0);
+  EXPECT_THAT(runtimes_.asked, ElementsAre("a: o"));
 }
 
 TEST_F(ChooseBodyTest, ALogOfAnotherJobIsRefused) {

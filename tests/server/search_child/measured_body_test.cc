@@ -71,9 +71,10 @@ class MeasuredBodyTest : public testing::Test {
     ChildConnection connection(-1);
     MeasurementLog log;
     log.set_load_effect({0.003, 20});
-    absl::StatusOr<MeasuredBody> measured = MeasureBodies(
-        {start_, bytes, model, bound, found, body, false},
-        {connection, SystemClock(), absl::ZeroDuration(), &replayed_, log}, warnings_);
+    JobRuntimes runtimes(start_, bound.graph,
+                         {connection, SystemClock(), absl::ZeroDuration(), &replayed_, log});
+    absl::StatusOr<MeasuredBody> measured =
+        MeasureBodies({start_, bytes, model, bound, found, body, false}, runtimes, warnings_);
     EXPECT_TRUE(measured.ok()) << measured.status();
     return measured.ok() ? *std::move(measured) : MeasuredBody();
   }

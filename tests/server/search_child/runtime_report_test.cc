@@ -18,12 +18,13 @@ RuntimeDecision DecisionOf(const std::string& runtime, const std::vector<double>
 }
 
 v1::Report ReportOf(const std::vector<double>& plaits_us,
-                    const std::vector<RuntimeDecision>& decisions, bool has_islands = false) {
+                    const std::vector<RuntimeDecision>& decisions, bool has_islands = false,
+                    const std::optional<RuntimeDecision>& whole = {}) {
   SearchResult found;
   found.baseline_latency_us = found.optimized_latency_us = plaits_us;
   found.islands.resize(has_islands ? 1 : 0);
   v1::Report report;
-  AddRuntimes(internal::Start(), found, decisions, report);
+  AddRuntimes(internal::Start(), found, {decisions, whole}, report);
   return report;
 }
 
@@ -55,6 +56,31 @@ TEST(RuntimeReportTest, PlaitIsNotRecommendedForAModelOfWhichItTimesParts) {
   report = ReportOf({20}, {}, /*has_islands=*/true);
   EXPECT_FALSE(report.has_recommended());
   EXPECT_THAT(report.runtimes(0).note(), HasSubstr("the whole has no time"));
+}
+
+TEST(RuntimeReportTest, PlaitIsRecommendedWhereTheWholeWasMeasuredAndIsTheFastest) {
+  const std::vector<RuntimeDecision> others = {DecisionOf("other", {30})};
+  RuntimeDecision whole = DecisionOf("plaitsession", {25});
+  whole.version = "1.2";
+  whole.original.latency_us = {50};
+  whole.speedup = {.median = 2, .low = 1.5, .high = 2.5};
+  v1::Report report = ReportOf({20}, others, /*has_islands=*/true, whole);
+  EXPECT_EQ(report.recommended().runtime(), "plait");
+  EXPECT_EQ(report.recommended().latency_us(), 25);
+  ASSERT_EQ(report.runtimes_size(), 2);
+  EXPECT_EQ(report.runtimes(0).runtime(), "plait");
+  EXPECT_EQ(report.runtimes(0).original_us_median(), 50);
+  EXPECT_EQ(report.runtimes(0).ratio(), 2);
+  EXPECT_THAT(report.runtimes(0).note(), HasSubstr("plait.InferenceSession 1.2"));
+  whole.model.latency_us = {35};
+  report = ReportOf({20}, others, /*has_islands=*/true, whole);
+  EXPECT_EQ(report.recommended().runtime(), "other");
+  whole.note = "it crashed";
+  report = ReportOf({20}, others, /*has_islands=*/true, whole);
+  EXPECT_EQ(report.recommended().runtime(), "other");
+  EXPECT_EQ(report.runtimes(0).latency_us_median(), 20);
+  EXPECT_THAT(report.runtimes(0).note(), HasSubstr("the whole has no time"));
+  EXPECT_THAT(report.runtimes(0).note(), HasSubstr("it crashed"));
 }
 
 }  // namespace

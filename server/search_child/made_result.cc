@@ -1,0 +1,35 @@
+#include "server/search_child/made_result.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "server/search_child/measured_whole.h"
+
+namespace plait {
+
+absl::StatusOr<MadeResult> MakeResult(const FoundModel& found,
+                                      absl::Span<const SearchedPlan> further,
+                                      absl::Span<const KeptPlan> kept,
+                                      const RuntimeContext& context,
+                                      std::vector<std::string>& warnings) {
+  JobRuntimes runtimes(found.start, found.bound.graph, context);
+  PLAIT_ASSIGN_OR_RETURN(MeasuredBody measured, MeasureBodies(found, runtimes, warnings));
+  MadeResult made;
+  made.body = measured.body;
+  made.decisions = std::move(measured.decisions);
+  const ResultFile result = {.body = measured.body,
+                             .bytes = found.bytes,
+                             .model = found.model,
+                             .found = found.found,
+                             .other_graph = measured.other_graph ? &*measured.other_graph : nullptr,
+                             .further = further,
+                             .kept = kept,
+                             .opset = found.start.options().opset(),
+                             .engine_version = found.start.engine_version()};
+  PLAIT_ASSIGN_OR_RETURN(made.file, MakeResultFile(result, made.file_warnings));
+  PLAIT_ASSIGN_OR_RETURN(made.whole, MeasureWhole(found.start.model(), found.found, made.file.parts,
+                                                  runtimes, warnings));
+  return made;
+}
+
+}  // namespace plait
