@@ -27,6 +27,6 @@ namespace plait {
 // The samples of a load are separated by commas, loads by semicolons; so are the four errors of an
 // output, and outputs, and the four of a step, and steps; and ids, and the times of a candidate's
 // steps, and candidates; what limits a clock is separated by semicolons.
-inline constexpr absl::string_view kMeasurementLogHeader = "plait-measurement-log 7";
+inline constexpr absl::string_view kMeasurementLogHeader = "plait-measurement-log 8";
 
 }  // namespace plait

@@ -34,6 +34,18 @@ constexpr double kRunnerUpShare = 0.95;
 
 constexpr char kNoTimeToCompare[] = "there was no time to compare rewritten graphs in it";
 
+// What so many models take at least. The original alone is worth being late: without its time
+// nobody can say which runtime is the fastest.
+double SecondsInRuntime(size_t models, int64_t model_bytes, double latency_us, int loads,
+                        int rounds) {
+  const RoundRuns runs = RunsOfRound(latency_us);
+  const double turn = (runs.untimed + runs.timed) * latency_us * 1e-6;
+  const double bytes = models > 1 ? static_cast<double>(model_bytes) : 0;
+  const double load = kSecondsPerLoad + kSecondsPerByteLoaded * bytes;
+  return kSecondsToStart + static_cast<double>(models) *
+                               (kSecondsPerByteGiven * bytes + loads * load + rounds * turn);
+}
+
 class Chooser {
  public:
   Chooser(const std::vector<v1::Digest>& models, const BodyChooserOptions& options,
@@ -62,15 +74,8 @@ class Chooser {
     return source_.SecondsLeft() / static_cast<double>(left);
   }
 
-  // What so many models take at least. The original alone is worth being late: without its time
-  // nobody can say which runtime is the fastest.
   double SecondsOf(size_t models, int loads, int rounds) const {
-    const RoundRuns runs = RunsOfRound(options_.latency_us);
-    const double turn = (runs.untimed + runs.timed) * options_.latency_us * 1e-6;
-    const double bytes = models > 1 ? static_cast<double>(models_[0].size_bytes()) : 0;
-    const double load = kSecondsPerLoad + kSecondsPerByteLoaded * bytes;
-    return kSecondsToStart + static_cast<double>(models) *
-                                 (kSecondsPerByteGiven * bytes + loads * load + rounds * turn);
+    return SecondsInRuntime(models, models_[0].size_bytes(), options_.latency_us, loads, rounds);
   }
 
   absl::StatusOr<RuntimeMeasurement> Measure(const std::string& runtime,
@@ -164,9 +169,8 @@ class Chooser {
     const size_t model = finalist + 1 < measured.models.size() ? finalist + 1 : 0;
     RuntimeDecision decision = DecisionOn(measured, model, chances, options_.load_effect);
     // In a replay the log says whether there was time.
-    if (model == 0 && !finalists_.empty() && decision.note.empty()) {
-      decision.note = kNoTimeToCompare;
-    }
+    const bool had_no_time = options_.has_no_time || !finalists_.empty();
+    if (model == 0 && had_no_time && decision.note.empty()) decision.note = kNoTimeToCompare;
     return decision;
   }
 
@@ -215,6 +219,10 @@ class Chooser {
 };
 
 }  // namespace
+
+double SecondsToDecideBody(int runtimes, int64_t model_bytes, double latency_us) {
+  return runtimes * SecondsInRuntime(2, model_bytes, latency_us, 2, kRuntimeRoundsMin);
+}
 
 absl::StatusOr<BodyChoice> ChooseBody(const std::vector<v1::Digest>& models,
                                       const BodyChooserOptions& options, RuntimeSource& source,

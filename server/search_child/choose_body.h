@@ -21,11 +21,17 @@ struct BodyChooserOptions {
   bool is_given = false;
   // As much time as one runtime gets is left over, for something else.
   bool keeps_time = false;
+  // There is no time for rewritten models, so that none is among the models: notes say so.
+  bool has_no_time = false;
   // What plait needs for a run, in microseconds: a runtime is taken to need about as much, before
   // it is known. Round by round as many runs count as in plait.
   double latency_us = 0;
   LoadEffect load_effect;  // of the device that the runtimes run on, too
 };
+
+// Seconds that it takes at least to decide about one rewritten model of so many bytes in so many
+// runtimes, in each of which a run takes about as long as `latency_us`. Pure.
+double SecondsToDecideBody(int runtimes, int64_t model_bytes, double latency_us);
 
 // Rounds of a decision; as of plans (VerificationOptions).
 inline constexpr int kRuntimeLoads = 3;

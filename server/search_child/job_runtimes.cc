@@ -59,6 +59,13 @@ absl::Status JobRuntimes::Tell() {
   return context_.connection.Send(message);
 }
 
+bool JobRuntimes::HasSeconds(double seconds) {
+  const bool has_seconds = context_.replayed != nullptr ? context_.budget.HasSeconds(seconds)
+                                                        : (*source_)->SecondsLeft() >= seconds;
+  context_.log.AddTimeAnswer(has_seconds);
+  return has_seconds;
+}
+
 absl::StatusOr<std::unique_ptr<RuntimeSource>> JobRuntimes::MakeSource(
     std::vector<std::string>& warnings) {
   if (!HasAny()) return nullptr;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "optimizer/cost/measurement_log.h"
 #include "optimizer/ir/graph.h"
+#include "optimizer/search/budget.h"
 #include "plait/internal/search_child.pb.h"
 #include "server/search_child/connection.h"
 #include "server/search_child/runtime_source.h"
@@ -22,6 +23,7 @@ struct RuntimeContext {
   Clock& clock;
   absl::Duration ends_at;          // of the time for runtimes, monotonic
   const MeasurementLog* replayed;  // null: runtimes are asked
+  Budget& budget;                  // of a replay: says whether there was time
   MeasurementLog& log;             // gets every answer
 };
 
@@ -48,6 +50,9 @@ class JobRuntimes {
 
   // Tells the daemon of models that were added since. Errors: Unavailable when it is gone.
   absl::Status Tell();
+
+  // Whether there are so many seconds left for measuring. REQUIRES: Source has made one.
+  bool HasSeconds(double seconds);
 
   MeasurementLog& log() { return context_.log; }
 

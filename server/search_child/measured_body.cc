@@ -21,6 +21,8 @@ namespace {
 constexpr double kBudgetShare = 0.15;
 constexpr double kSecondsLeast = 2;  // of one runtime: three loads of a small model
 constexpr double kBudgetShareMax = 0.5;
+// A graph is exported, imported again to be checked, and becomes a blob.
+constexpr double kSecondsPerByteWritten = 5e-9;
 // Rewritten graphs: each is a process, and its rounds are taken from the others.
 constexpr size_t kRewrittenMax = 3;
 
@@ -77,18 +79,24 @@ class Measurer {
   Measurer(const FoundModel& found, JobRuntimes& runtimes) : found_(found), runtimes_(runtimes) {}
 
   absl::StatusOr<MeasuredBody> Run(std::vector<std::string>& warnings) {
-    PLAIT_ASSIGN_OR_RETURN(std::vector<Rewritten> rewritten, RewrittenOf(found_));
-    PLAIT_RETURN_IF_ERROR(Export(rewritten, warnings));
-    PLAIT_ASSIGN_OR_RETURN(RuntimeSource* const source, runtimes_.Source(warnings));
-    const bool is_open = IsChoiceOpen(found_);
     MeasuredBody measured;
     measured.body = found_.body;
+    PLAIT_ASSIGN_OR_RETURN(RuntimeSource* const source, runtimes_.Source(warnings));
     if (source == nullptr || source->runtimes().empty()) return measured;
+    const bool is_open = IsChoiceOpen(found_);
+    const double latency_us = Median(found_.found.baseline_latency_us);
+    PLAIT_ASSIGN_OR_RETURN(std::vector<Rewritten> rewritten, RewrittenOf(found_));
+    const bool has_no_time =
+        is_open && !rewritten.empty() &&
+        !runtimes_.HasSeconds(SecondsOf(rewritten.size(), source->runtimes().size(), latency_us));
+    if (has_no_time) rewritten.clear();
+    PLAIT_RETURN_IF_ERROR(Export(rewritten, warnings));
     PLAIT_ASSIGN_OR_RETURN(BodyChoice choice,
                            ChooseBody(models_,
                                       {.is_given = !is_open,
                                        .keeps_time = MeasuresWhole(found_.found, *source),
-                                       .latency_us = Median(found_.found.baseline_latency_us),
+                                       .has_no_time = has_no_time,
+                                       .latency_us = latency_us,
                                        .load_effect = runtimes_.log().load_effect()},
                                       *source, runtimes_.log()));
     measured.decisions = std::move(choice.decisions);
@@ -107,7 +115,15 @@ class Measurer {
   }
 
  private:
-  // Fills models_ and rewritten_ with what can be written, the original first.
+  // To write the models and to decide about one of them, at least.
+  double SecondsOf(size_t rewritten, size_t runtimes, double latency_us) const {
+    const auto bytes = static_cast<int64_t>(found_.bytes.size());
+    return kSecondsPerByteWritten * static_cast<double>(rewritten * found_.bytes.size()) +
+           SecondsToDecideBody(static_cast<int>(runtimes), bytes, latency_us);
+  }
+
+  // Fills models_ and rewritten_ with what can be written, the original first, and tells the daemon
+  // of it.
   absl::Status Export(std::vector<Rewritten>& rewritten, std::vector<std::string>& warnings) {
     models_ = {found_.start.model()};
     for (Rewritten& one : rewritten) {
@@ -124,7 +140,7 @@ class Measurer {
       models_.push_back(digest);
       rewritten_.push_back(std::move(one));
     }
-    return absl::OkStatus();
+    return rewritten_.empty() ? absl::OkStatus() : runtimes_.Tell();
   }
 
   // Where plait is among the runtimes, no body is chosen that the plan could not go with: what

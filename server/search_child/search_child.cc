@@ -181,8 +181,9 @@ class ChildSearch {
                             effect, *found, log, end_, progress, begin_plan},
                            connection_, clock_));
     std::vector<std::string> warnings = PrecisionWarnings(start_.options(), device, **catalog);
-    PLAIT_ASSIGN_OR_RETURN(const MadeResult made,
-                           MakeFileOf(original, *found, {source->log(), log}, &further, warnings));
+    PLAIT_ASSIGN_OR_RETURN(
+        const MadeResult made,
+        MakeFileOf(original, *found, {source->log(), source->budget(), log}, &further, warnings));
     further.logs.insert(further.logs.begin(), log.ToText());
     further.profiling_time += source->profiling_time();
     further.verification_time += source->verification_time();
@@ -201,6 +202,7 @@ class ChildSearch {
   // What other runtimes say is read from one log, if any, and written to the other.
   struct RuntimeLogs {
     const MeasurementLog* replayed;
+    Budget& budget;
     MeasurementLog& log;
   };
 
@@ -214,7 +216,8 @@ class ChildSearch {
         MakeResult({start_, original.bytes, original.model, original.bound, found, body_,
                     !kept_.plans.empty()},
                    further->plans, kept_.plans,
-                   {connection_, clock_, RuntimesEnd(), logs.replayed, logs.log}, warnings));
+                   {connection_, clock_, RuntimesEnd(), logs.replayed, logs.budget, logs.log},
+                   warnings));
     body_ = made.body;
     further->verification_time += clock_.Monotonic() - began;
     return made;

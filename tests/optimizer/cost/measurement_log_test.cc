@@ -78,7 +78,7 @@ TEST(MeasurementLogTest, BrokenTextIsRefusedNamingTheLine) {
 // Whoever asks for a replay names the log: the simulator would never end with such a share.
 TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
   const auto parse = [](const std::string& fields) {
-    const std::string header = "plait-measurement-log 7\n";
+    const std::string header = "plait-measurement-log 8\n";
     return MeasurementLog::Parse(header + "profile\tkey\t" + fields + "\n").status();
   };
   EXPECT_EQ(parse("1\t1\t1\t5\t1\t1\t1\t9\t9\t0"), absl::OkStatus());
@@ -93,7 +93,7 @@ TEST(MeasurementLogTest, RefusesTimesAndSharesThatNothingHas) {
 
 TEST(MeasurementLogTest, RefusesLoadsAndOutputsThatAreNone) {
   const auto parse = [](const std::string& loads, const std::string& outputs) {
-    return MeasurementLog::Parse("plait-measurement-log 7\nverification\t1\ncandidate\tb\t1\t" +
+    return MeasurementLog::Parse("plait-measurement-log 8\nverification\t1\ncandidate\tb\t1\t" +
                                  loads + "\tequivalent\t0\t0\t0\t3\t0\t" + outputs + "\t0\t\n")
         .status();
   };
@@ -113,7 +113,7 @@ TEST(MeasurementLogTest, RefusesLoadsAndOutputsThatAreNone) {
 
 TEST(MeasurementLogTest, RefusesClocksThatNothingHas) {
   const auto parse = [](const std::string& fields) {
-    return MeasurementLog::Parse("plait-measurement-log 7\nverification\t1\ncandidate\tb\t1\t7\t" +
+    return MeasurementLog::Parse("plait-measurement-log 8\nverification\t1\ncandidate\tb\t1\t7\t" +
                                  ("equivalent\t0\t0\t0\t3\t0\t\t0\t\t0\t" + fields) + "\n")
         .status();
   };
@@ -129,7 +129,7 @@ TEST(MeasurementLogTest, RefusesClocksThatNothingHas) {
 
 TEST(MeasurementLogTest, RefusesStepsAndTheirErrorsThatAreNone) {
   const auto parse = [](const std::string& fields) {
-    return MeasurementLog::Parse("plait-measurement-log 7\nstep_errors\tb\t" + fields + "\n")
+    return MeasurementLog::Parse("plait-measurement-log 8\nstep_errors\tb\t" + fields + "\n")
         .status();
   };
   EXPECT_EQ(parse("0,3\t0,0,0,0;1,1,1,1"), absl::OkStatus());
@@ -143,7 +143,7 @@ TEST(MeasurementLogTest, RefusesStepsAndTheirErrorsThatAreNone) {
 
 TEST(MeasurementLogTest, RefusesTimesOfStepsThatAreNone) {
   const auto parse = [](const std::string& fields) {
-    return MeasurementLog::Parse("plait-measurement-log 7\nrehearsal\t" + fields + "\n").status();
+    return MeasurementLog::Parse("plait-measurement-log 8\nrehearsal\t" + fields + "\n").status();
   };
   EXPECT_EQ(parse("a,b\t0,1;2,3"), absl::OkStatus());
   EXPECT_EQ(parse("a,b\t0,1;"), absl::OkStatus());
@@ -153,9 +153,9 @@ TEST(MeasurementLogTest, RefusesTimesOfStepsThatAreNone) {
 }
 
 TEST(MeasurementLogTest, RefusesALogOfAnOlderVersionByName) {
-  const absl::Status status = MeasurementLog::Parse("plait-measurement-log 6\n").status();
+  const absl::Status status = MeasurementLog::Parse("plait-measurement-log 7\n").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(std::string(status.message()).find("plait-measurement-log 7"), std::string::npos);
+  EXPECT_NE(std::string(status.message()).find("plait-measurement-log 8"), std::string::npos);
 }
 
 TEST(ReplayingProfilerTest, AnswersOnlyFromTheLog) {

@@ -40,8 +40,10 @@ class MeasuredBodyTest : public testing::Test {
     device_.fingerprint = "cpu;test";
   }
 
-  // Of as many models as there are times, each in milliseconds.
-  void AddAnswer(const std::vector<double>& ms, int loads) {
+  // Of as many models as there are times, each in milliseconds; and whether there was time for
+  // more than one.
+  void AddAnswer(const std::vector<double>& ms, int loads, bool had_time = true) {
+    replayed_.AddTimeAnswer(had_time);
     RuntimeMeasurement answer;
     answer.runtime = "onnxruntime";
     for (const double model_ms : ms) {
@@ -69,10 +71,12 @@ class MeasuredBodyTest : public testing::Test {
     found.baseline_latency_us = {1000};
     warnings_.clear();
     ChildConnection connection(-1);
+    ReplayingBudget budget(replayed_);
     MeasurementLog log;
     log.set_load_effect({0.003, 20});
-    JobRuntimes runtimes(start_, bound.graph,
-                         {connection, SystemClock(), absl::ZeroDuration(), &replayed_, log});
+    JobRuntimes runtimes(
+        start_, bound.graph,
+        {connection, SystemClock(), absl::ZeroDuration(), &replayed_, budget, log});
     absl::StatusOr<MeasuredBody> measured =
         MeasureBodies({start_, bytes, model, bound, found, body, false}, runtimes, warnings_);
     EXPECT_TRUE(measured.ok()) << measured.status();
@@ -97,6 +101,16 @@ TEST_F(MeasuredBodyTest, AnotherGraphThanThePlansIsReturnedWhereItIsFaster) {
     EXPECT_EQ(measured.other_graph->fingerprint(), portable_.fingerprint());
     EXPECT_THAT(warnings_, IsEmpty());
   }
+}
+
+// They would be written for nothing.
+TEST_F(MeasuredBodyTest, WithoutTimeToCompareRewrittenGraphsAreNotMade) {
+  AddAnswer({1}, 1, /*had_time=*/false);
+  const MeasuredBody measured = Measure(32);
+  EXPECT_EQ(measured.body, Body::kOriginal);
+  ASSERT_EQ(measured.decisions.size(), 1u);
+  EXPECT_THAT(measured.decisions[0].note, HasSubstr("no time to compare"));
+  EXPECT_FALSE(measured.decisions[0].original.latency_us.empty());
 }
 
 TEST_F(MeasuredBodyTest, WithPlaitAGraphThatThePlanCannotGoWithIsNotOffered) {
