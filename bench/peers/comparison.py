@@ -196,7 +196,7 @@ class Race:
         self.inputs = inputs
         self.arguments = arguments
         self.machine_watch = machine_watch.MachineWatch()
-        self.told_at = time.monotonic()
+        self.began = self.told_at = time.monotonic()
 
     def run(self):
         """Fills in the rows and rounds of the result."""
@@ -212,7 +212,7 @@ class Race:
         done = len(self.result.rounds)
         if done and all(row.failure for row in self.result.rows):
             return True
-        if done >= max(self.arguments.rounds, self.arguments.rounds_max):
+        if done >= max(self.arguments.rounds, self.arguments.rounds_max) or self._is_late():
             return True
         if self.result.counted < self.arguments.rounds:
             return False
@@ -220,6 +220,12 @@ class Race:
         returned = self.result.returned_ratios().values()
         return (ratios is None or rounds.is_narrow(ratios)) and all(
             rounds.is_narrow(pairs, rounds.RETURNED_HALF_WIDTH_WANTED) for pairs in returned)
+
+    def _is_late(self):
+        """Whether the model has had its time, and there are as many rounds as an interval needs."""
+        seconds_max = self.arguments.model_seconds_max
+        return (seconds_max is not None and time.monotonic() - self.began > seconds_max
+                and self.result.counted >= rounds.INTERVAL_ROUNDS_LEAST)
 
     def _run_load(self, load, count):
         with contextlib.ExitStack() as stack:
@@ -230,6 +236,8 @@ class Race:
             if not self.arguments.beside_spinner:
                 self.machine_watch.start(self.arguments, stack)
             for _ in range(count):
+                if self._is_late():
+                    break
                 self._run_round(entrants, load)
             for row, entrant in zip(self.result.rows, entrants):
                 if entrant and not row.failure:

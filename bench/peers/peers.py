@@ -20,7 +20,7 @@ the processors, multiply-adds run at less than 90 % or memory is read at less th
 usual here. Rounds with a turn that never was undisturbed, or in which the host took more than 1 %
 of the processor time, do not count; rounds are added until the 95 % interval of the better peer's
 time over plait's is within 3 % of its median, and in each peer that of the original's time over the
-returned file's within 2 %, or there are --rounds-max.
+returned file's within 2 %, or there are --rounds-max, or --model-seconds-max are over.
 
 Columns: median, p10 and p95 over the runs (medians over the rounds); spread is (max - min) / median
 of the round medians; % peak is the model's flops by the median over the processor's fp32 peak; MiB
@@ -72,6 +72,9 @@ def parse():
     parser.add_argument("--rounds", type=int, default=15, help="at least so many (15)")
     parser.add_argument("--rounds-max", type=int, default=60,
                         help="at most, where the interval is wide (60)")
+    parser.add_argument("--model-seconds-max", type=float, metavar="S",
+                        help="no further rounds of a model after this time, where six count: its "
+                             "interval may be wide then (no limit)")
     parser.add_argument("--round-ms", type=float, default=400.0,
                         help="length of a turn, at least three runs (400)")
     parser.add_argument("--pause-ms", type=float, default=200.0,

@@ -113,8 +113,8 @@ class Document:
     """The JSON file of a comparison. Each model is written when it is done, so that a run that was
     ended goes on where it was, as long as machine, programs, options and files are the same."""
 
-    OPTIONS = ("threads", "precision", "rounds", "rounds_max", "round_ms", "pause_ms", "seed",
-               "dynamic_size", "input_scale", "beside_spinner", "runtimes")
+    OPTIONS = ("threads", "precision", "rounds", "rounds_max", "model_seconds_max", "round_ms",
+               "pause_ms", "seed", "dynamic_size", "input_scale", "beside_spinner", "runtimes")
 
     def __init__(self, path, arguments, programs):
         self.path = path

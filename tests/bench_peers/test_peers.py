@@ -269,7 +269,8 @@ def race_of(medians_us, rounds_max=9):
             for name, turns in medians_us.items()]
     entries = [interleaved.Round(0, 0.0, (), None)] * 3
     return comparison.Race(comparison.ModelResult("a", "0", 1, rows, entries), None,
-                           types.SimpleNamespace(rounds=3, rounds_max=rounds_max))
+                           types.SimpleNamespace(rounds=3, rounds_max=rounds_max,
+                                                 model_seconds_max=None))
 
 
 def test_rounds_go_on_until_the_returned_file_is_decided_in_every_peer():
@@ -284,6 +285,24 @@ def test_rounds_go_on_until_the_returned_file_is_decided_in_every_peer():
         assert not race_of(turns | {"onnxruntime+plait": us}).is_enough()
     assert not race_of(turns | {"plait": [95, 100, 105]}).is_enough(), "the rule of the peers"
     assert race_of({name: turns[name] for name in ("onnxruntime", "plait")}).is_enough()
+
+
+def test_a_model_that_has_had_its_time_ends_with_six_rounds_that_count(monkeypatch):
+    race = race_of({"onnxruntime": [200] * 3, "plait": [90, 100, 110]}, rounds_max=99)
+    race.arguments.model_seconds_max = 0
+    assert not race.is_enough(), "three rounds are too few for an interval"
+    rows = race.result.rows
+    for row in rows:
+        row.turns *= 2
+    race.result.rounds *= 2
+    assert race.is_enough()
+    monkeypatch.setattr(race, "_run_round", lambda *_: pytest.fail("another round"))
+    monkeypatch.setattr(race, "_enter", lambda *_: None)
+    monkeypatch.setattr(race.machine_watch, "start", lambda *_: None)
+    race.arguments.beside_spinner = True
+    race._run_load(1, 5)
+    race.arguments.model_seconds_max = None
+    assert not race.is_enough()
 
 
 def test_long_rounds_are_told_while_they_are_taken(monkeypatch, capsys):
