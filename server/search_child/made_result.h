@@ -22,7 +22,9 @@ struct MadeResult {
 
 // Measures in other runtimes, chooses the body by it, and makes the file, with further plans and
 // those of `kept` beside the found one. Where plait's workers can time only parts of the model, the
-// file is measured as a whole. Errors: those of MeasureBodies, MakeResultFile and MeasureWhole.
+// file is measured as a whole; and where that is certainly slower than the original, the found
+// plans are left out of it, which a warning says: a plan that wins alone may lose between nodes
+// that run elsewhere. Errors: those of MeasureBodies, MakeResultFile and MeasureWhole.
 absl::StatusOr<MadeResult> MakeResult(const FoundModel& found,
                                       absl::Span<const SearchedPlan> further,
                                       absl::Span<const KeptPlan> kept,

@@ -95,7 +95,8 @@ absl::StatusOr<ModelWithPlan> PutPlans(absl::string_view body, absl::Span<const 
 
 absl::StatusOr<MadeFile> MakeOriginal(const ResultFile& result,
                                       std::vector<std::string>& warnings) {
-  std::vector<EmbeddedPlan> plans = PlansOf(result, warnings);
+  std::vector<EmbeddedPlan> plans;
+  if (result.has_plans) plans = PlansOf(result, warnings);
   MadeFile made;
   made.kept = KeptBeside(plans, result.kept);
   // That they are too many was refused before, but for plans whose number a search decides.

@@ -40,6 +40,7 @@ struct ResultFile {
   const Graph* other_graph = nullptr;
   absl::Span<const SearchedPlan> further;  // whose plans the file has too; only with the original
   absl::Span<const KeptPlan> kept;         // of those that the original came with, the same
+  bool has_plans = true;                   // the found ones, with the original's bytes
   int opset = 0;                           // see ExportOptions
   const std::string& engine_version;
 };
