@@ -22,11 +22,6 @@ constexpr absl::string_view kBlobWhat = "a model for other runtimes";
 
 }  // namespace
 
-bool JobRuntimes::HasAny() const {
-  return context_.replayed != nullptr ? !context_.replayed->runtime_measurements().empty()
-                                      : start_.runtimes_size() > 0;
-}
-
 absl::StatusOr<bool> JobRuntimes::AddModel(absl::Span<const absl::string_view> parts,
                                            v1::Digest& digest) {
   DigestBuilder builder;
@@ -68,8 +63,11 @@ bool JobRuntimes::HasSeconds(double seconds) {
 
 absl::StatusOr<std::unique_ptr<RuntimeSource>> JobRuntimes::MakeSource(
     std::vector<std::string>& warnings) {
-  if (!HasAny()) return nullptr;
-  if (context_.replayed != nullptr) return MakeLoggedRuntimes(*context_.replayed);
+  if (context_.replayed != nullptr) {
+    const bool has_any = !context_.replayed->runtime_measurements().empty();
+    return has_any ? MakeLoggedRuntimes(*context_.replayed) : nullptr;
+  }
+  if (start_.runtimes().empty()) return nullptr;
   RuntimeTaskInputs inputs;
   const absl::StatusOr<bool> are_made = AddInputs(inputs);
   if (!are_made.ok() && !absl::IsUnimplemented(are_made.status())) return are_made.status();

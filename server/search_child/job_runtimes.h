@@ -35,9 +35,6 @@ class JobRuntimes {
   JobRuntimes(const internal::Start& start, const Graph& graph, const RuntimeContext& context)
       : start_(start), graph_(graph), context_(context) {}
 
-  // Whether there is anything to measure in, or logged that was.
-  bool HasAny() const;
-
   // Adds the bytes of a model, which are these parts one behind the other. False, with nothing
   // added, where the file of blobs would pass the limit of this process.
   // Errors: STORAGE_UNAVAILABLE.
@@ -45,7 +42,7 @@ class JobRuntimes {
 
   // Makes inputs, and tells the daemon of them and of the models so far, when it is called first.
   // Null where nothing can be measured, which a warning says; and without one where there is no
-  // runtime. Errors: STORAGE_UNAVAILABLE, those of Tell and MakeInputs.
+  // runtime, or a log has none. Errors: STORAGE_UNAVAILABLE, those of Tell and MakeInputs.
   absl::StatusOr<RuntimeSource*> Source(std::vector<std::string>& warnings);
 
   // Tells the daemon of models that were added since. Errors: Unavailable when it is gone.

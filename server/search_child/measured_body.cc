@@ -182,11 +182,6 @@ double SecondsForRuntimes(double budget_seconds, int runtimes) {
 
 absl::StatusOr<MeasuredBody> MeasureBodies(const FoundModel& found, JobRuntimes& runtimes,
                                            std::vector<std::string>& warnings) {
-  if (!runtimes.HasAny()) {
-    MeasuredBody measured;
-    measured.body = found.body;
-    return measured;
-  }
   return Measurer(found, runtimes).Run(warnings);
 }
 

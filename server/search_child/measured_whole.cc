@@ -40,7 +40,7 @@ absl::StatusOr<std::optional<RuntimeDecision>> MeasureWhole(const v1::Digest& or
                                                             const ModelWithPlan& file,
                                                             JobRuntimes& runtimes,
                                                             std::vector<std::string>& warnings) {
-  if (found.islands.empty() || !runtimes.HasAny()) return std::nullopt;
+  if (found.islands.empty()) return std::nullopt;
   PLAIT_ASSIGN_OR_RETURN(RuntimeSource* const source, runtimes.Source(warnings));
   if (source == nullptr || !MeasuresWhole(found, *source)) return std::nullopt;
   std::vector<absl::string_view> parts = file.kept;

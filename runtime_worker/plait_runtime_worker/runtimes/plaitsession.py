@@ -1,6 +1,8 @@
 """plait.InferenceSession with everything bound, in which the nodes that plait lacks run in ONNX
 Runtime. It is asked for models with such nodes only: others a worker of plait's own times."""
 
+from plait_runtime_worker.runtimes import onnxruntime
+
 DISTRIBUTION = "plait"
 MODULES = ("plait", "onnxruntime")
 TITLE = "plait.InferenceSession"
@@ -15,8 +17,8 @@ def settings(threads, precision):
     return {"threads": threads}
 
 
-class Runtime:
-    """A session with everything bound, so that a run copies nothing in Python."""
+class Runtime(onnxruntime.Runtime):
+    """Has the methods of onnxruntime's session, and is bound as that is."""
 
     def __init__(self, threads, precision):
         import plait
@@ -29,20 +31,3 @@ class Runtime:
         shapes = {name: value.shape for name, value in inputs.items()}
         self.session = self.api.InferenceSession(model, input_shapes=shapes, **self.settings)
         self.binding = self._bind(inputs)
-
-    def names(self):
-        return [value.name for value in self.session.get_outputs()]
-
-    def run(self):
-        self.session.run_with_iobinding(self.binding)
-
-    def outputs(self, inputs):
-        return self.session.run(None, inputs)
-
-    def _bind(self, inputs):
-        binding = self.session.io_binding()
-        for value in self.session.get_inputs():
-            binding.bind_cpu_input(value.name, inputs[value.name])
-        for name in self.names():
-            binding.bind_output(name)
-        return binding

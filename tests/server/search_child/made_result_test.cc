@@ -9,6 +9,7 @@
 #include "optimizer/search/predicted_plan.h"
 #include "proto/wire/names.h"
 #include "tests/optimizer/onnx/model_text.h"
+#include "tests/server/search_child/runtime_answer.h"
 
 namespace plait {
 namespace {
@@ -21,23 +22,11 @@ using testing::IsEmpty;
 // that says what the session and the only other runtime need.
 class MadeResultTest : public testing::Test {
  protected:
-  void AddAnswer(const std::string& runtime, const std::vector<double>& ms) {
-    RuntimeMeasurement answer;
-    answer.runtime = runtime;
-    for (const double model_ms : ms) {
-      CandidateMeasurement& model = answer.models.emplace_back();
-      model.equivalence.verdict = verdict_;
-      model.load_rounds.assign(3, 5);
-      model.latency_us.assign(15, 1000 * model_ms);
-    }
-    replayed_.AddRuntimeMeasurement(answer);
-  }
-
   // With a session that needs 1 ms for the original, and so long for the file.
   MadeResult Make(double file_ms) {
     replayed_ = MeasurementLog();
-    AddAnswer("onnxruntime", {1});
-    AddAnswer(wire::kSessionRuntime, {1, file_ms});
+    replayed_.AddRuntimeMeasurement(AnswerOf("onnxruntime", {1}, 3));
+    replayed_.AddRuntimeMeasurement(AnswerOf(wire::kSessionRuntime, {1, file_ms}, 3, verdict_));
     bytes_ = GraphBytes(17, "g (float[2, 8] x) => (float[2, 8] y) { p = Neg(x) y = Relu(p) }");
     const Model model = *ImportOnnx(bytes_);
     const Bound bound = *Bind(model, {});

@@ -10,6 +10,7 @@
 #include "optimizer/onnx/import.h"
 #include "optimizer/search/predicted_plan.h"
 #include "tests/optimizer/onnx/model_text.h"
+#include "tests/server/search_child/runtime_answer.h"
 
 namespace plait {
 namespace {
@@ -44,15 +45,7 @@ class MeasuredBodyTest : public testing::Test {
   // more than one.
   void AddAnswer(const std::vector<double>& ms, int loads, bool had_time = true) {
     replayed_.AddTimeAnswer(had_time);
-    RuntimeMeasurement answer;
-    answer.runtime = "onnxruntime";
-    for (const double model_ms : ms) {
-      CandidateMeasurement& model = answer.models.emplace_back();
-      model.equivalence.verdict = Verdict::kEquivalent;
-      model.load_rounds.assign(loads, 5);
-      model.latency_us.assign(5 * loads, 1000 * model_ms);
-    }
-    replayed_.AddRuntimeMeasurement(answer);
+    replayed_.AddRuntimeMeasurement(AnswerOf("onnxruntime", ms, loads));
   }
 
   // Weights are folded in the portable graph, the found one reads them as they came.
