@@ -162,19 +162,23 @@ import sys
 import threading
 import plait
 
+outcomes = []
+
 def upload(data=bytes(64 << 20)):
     with plait.Client(sys.argv[1], patience=60) as client:
         try:
             client._upload(data)
-            print("there")
+            outcomes.append("there")
         except plait.Error as error:
-            print(error)
+            outcomes.append(error)
 
 threads = [threading.Thread(target=upload) for _ in range(3)]
 for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
+for outcome in outcomes:
+    print(outcome)
 """
 
 
