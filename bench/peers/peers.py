@@ -28,7 +28,8 @@ is the peak of the process's memory; error is the largest |a-b| over the largest
 Runtime, of the worst output.
 
 With --json FILE each model is written when it is done, and the same command goes on where an
-earlier one was ended; remove the file to measure anew.
+earlier one was ended; remove the file to measure anew. A FILE that holds what was measured on
+another machine, by other programs or with other options is refused.
 
 Exit codes: 0 all have numbers, 1 a runtime or a file failed (its row says why), 2 usage.
 """
@@ -108,7 +109,11 @@ def parse():
 
 def main():
     arguments = parse()
-    document = report.Document(arguments.json, arguments, comparison.programs(arguments))
+    try:
+        document = report.Document(arguments.json, arguments, comparison.programs(arguments))
+    except report.OtherRecord as refusal:
+        print(f"peers.py: {refusal}", file=sys.stderr)
+        return 2
     print(report.HEADER, flush=True)
     entries = []
     for path in arguments.models:

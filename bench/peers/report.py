@@ -109,9 +109,23 @@ def summary(models):
     return line
 
 
+def _differences(mine, theirs, part):
+    """What differs in a part of two records' heads: `options (seed is 1 there, and 2 here)`."""
+    if part != "options":
+        return part
+    told = [f"{name} is {theirs[part].get(name)!r} there, and {value!r} here"
+            for name, value in mine[part].items() if theirs[part].get(name) != value]
+    return f"options ({'; '.join(told)})"
+
+
+class OtherRecord(Exception):
+    """The file holds what was measured otherwise, or something else: it would be lost."""
+
+
 class Document:
     """The JSON file of a comparison. Each model is written when it is done, so that a run that was
-    ended goes on where it was, as long as machine, programs, options and files are the same."""
+    ended goes on where it was. A file of another machine, other programs or other options raises
+    OtherRecord."""
 
     OPTIONS = ("threads", "precision", "rounds", "rounds_max", "model_seconds_max", "round_ms",
                "pause_ms", "seed", "dynamic_size", "input_scale", "beside_spinner", "runtimes")
@@ -147,12 +161,23 @@ class Document:
         return entry
 
     def _earlier(self):
-        """What the file holds already; None where it is of another machine or other options."""
-        try:
-            document = json.loads(self.path.read_text()) if self.path else {}
-        except (OSError, ValueError):
+        """What the file holds already; None where there is none."""
+        if not self.path or not self.path.exists():
             return None
-        return document if self.head.items() <= document.items() else None
+        try:
+            document = json.loads(self.path.read_text())
+            if not {*self.head, "peaks", "models"} <= document.keys():
+                raise ValueError("keys are missing")
+        except (AttributeError, ValueError) as error:
+            raise OtherRecord(f"{self.path} is no record of peers.py ({error}): "
+                              "name another file") from error
+        unlike = [name for name in self.head if document[name] != self.head[name]]
+        if unlike:
+            raise OtherRecord(
+                f"{self.path} holds {len(document['models'])} models that were measured with "
+                f"other {' and '.join(_differences(self.head, document, name) for name in unlike)}"
+                ": name another file, or remove this one")
+        return document
 
     def _model(self, result, digests):
         peer = result.better_peer()

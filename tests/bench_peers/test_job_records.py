@@ -75,6 +75,7 @@ def test_a_job_is_judged_by_what_was_measured_of_the_file_that_it_returned(folde
     done = call(sys.executable, PEERS / "gains.py", peers, "--jobs", record)
     assert done.returncode == 0 and "Of 1 bodies" in done.stdout, done.stderr
     # What plait ran before is another file.
+    peers.unlink()
     compare(model, "--seed", 2)
     for command in (("recommended.py", peers, record), ("gains.py", peers, "--jobs", record)):
         done = call(sys.executable, PEERS / command[0], *command[1:])

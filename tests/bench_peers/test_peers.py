@@ -149,21 +149,43 @@ def test_a_run_that_was_ended_goes_on_where_it_was(model, tmp_path):
     _, first, _ = compare(model, *given)
     done, second, _ = compare(model, *given)
     assert "measured already" in done.stdout and second == first
-    done, third, _ = compare(model, *given, "--seed", 2)
-    assert "measured already" not in done.stdout and third["options"]["seed"] == 2
     optimized = onnx.load(model.parent / "optimized" / model.name)
     optimized.metadata_props.add(key="note", value="another file")
     onnx.save(optimized, model.parent / "optimized" / model.name)
-    done, _, _ = compare(model, *given, "--seed", 2)
+    done, third, _ = compare(model, *given)
     assert "measured already" not in done.stdout, "plait ran another file"
+    assert third["models"] != first["models"]
+
+
+def test_a_record_of_other_options_is_not_written_over(model):
+    given = ("--optimized", model.parent / "optimized")
+    _, first, _ = compare(model, *given)
+    done, second, _ = compare(model, *given, "--seed", 2)
+    assert done.returncode == 2 and second == first
+    assert "options (seed is 1 there, and 2 here)" in done.stderr and not done.stdout
+
+
+def test_a_record_of_another_build_is_not_written_over(model, tmp_path):
+    plait = linked_programs(tmp_path / "programs")
+    given = ("--optimized", model.parent / "optimized", "--plait", plait)
+    _, first, _ = compare(model, *given)
     child = plait.with_name("plait_child")
     other = child.read_bytes() + b"of another build"
     child.unlink()
     child.write_bytes(other)
     child.chmod(0o755)
-    done, fourth, _ = compare(model, *given, "--seed", 2)
-    assert "measured already" not in done.stdout, "another plait ran"
-    assert fourth["programs"]["onnxruntime"] == third["programs"]["onnxruntime"] is not None
+    done, second, _ = compare(model, *given)
+    assert done.returncode == 2 and second == first
+    assert "other programs" in done.stderr
+
+
+@pytest.mark.parametrize("text", ['{"a": 1', "[]", '{"models": []}'])
+def test_a_file_that_is_no_record_is_not_written_over(model, text):
+    kept = model.parent / "peers.json"
+    kept.write_text(text)
+    done = call(sys.executable, ROOT / "bench" / "peers" / "peers.py", model, "--json", kept)
+    assert done.returncode == 2 and f"{kept} is no record of peers.py" in done.stderr
+    assert kept.read_text() == text
 
 
 def plait_that_tells(precision, folder):
