@@ -14,7 +14,7 @@ namespace plait {
 struct ProfileOptions {
   int samples_max = 100;
   // No sample is started after this time, but for the first three; a kernel that takes longer than
-  // this for one run gets one sample.
+  // this for its second run, or than ten times this for its first, gets that one as a sample.
   absl::Duration time_max = absl::Milliseconds(200);
 };
 
@@ -31,8 +31,8 @@ struct KernelProfile {
 // and so were copies that were dropped from the caches and run once each.
 // Never fails: a kernel that the device cannot load or run has no samples, and neither has any on a
 // simulated device.
-// The first run is not counted. Beside the times, the profile tells what the kernel computes and
-// moves at least, from the graph alone.
+// The first run is not counted, but for that of a very slow kernel. Beside the times, the profile
+// tells what the kernel computes and moves at least, from the graph alone.
 KernelProfile ProfileKernel(Executor& executor, const LoneKernel& lone,
                             const ProfileOptions& options);
 

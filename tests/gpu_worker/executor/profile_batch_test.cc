@@ -19,13 +19,16 @@ using testing::SizeIs;
 // Takes a microsecond more in each load of a kernel, so that visits can be told apart.
 class FakeExecutable : public Executable {
  public:
-  explicit FakeExecutable(double latency_us) : latency_us_(latency_us) {}
+  FakeExecutable(double latency_us, double first_extra_us)
+      : latency_us_(latency_us), extra_us_(first_extra_us) {}
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor>) override {
     return std::vector<Tensor>();
   }
   absl::StatusOr<std::vector<double>> Time(int repeats) override {
-    return std::vector<double>(static_cast<size_t>(repeats), latency_us_);
+    std::vector<double> samples(static_cast<size_t>(repeats), latency_us_);
+    samples[0] += std::exchange(extra_us_, 0);
+    return samples;
   }
   absl::Status SetInputs(absl::Span<const Tensor>) override { return absl::OkStatus(); }
   void EvictCaches() override {}
@@ -35,6 +38,7 @@ class FakeExecutable : public Executable {
 
  private:
   const double latency_us_;
+  double extra_us_;  // of its first run
 };
 
 // Its yardsticks are what the test says, in order; the last one stays.
@@ -59,7 +63,8 @@ class FakeExecutor : public Executor {
   double ReadHandoverUs() override { return last_handover_us_ = Next(handovers_us); }
 
   std::deque<double> handovers_us = {0};
-  double latency_us = 0;  // of every load, beside what tells it from the others
+  double latency_us = 0;      // of every load, beside what tells it from the others
+  double first_extra_us = 0;  // of the first run of every load
   int loads = 0;
   int readings = 0;
   int disturbed_load = 0;  // the one whose kernel takes a millisecond more
@@ -76,8 +81,9 @@ class FakeExecutor : public Executor {
                                                           const WeightSource&) override {
     ++loads;
     return std::make_unique<FakeExecutable>(latency_us + loads +
-                                            (loads == disturbed_load ? 1000 : 0) +
-                                            (last_handover_us_ > 0.1 ? 1000 : 0));
+                                                (loads == disturbed_load ? 1000 : 0) +
+                                                (last_handover_us_ > 0.1 ? 1000 : 0),
+                                            first_extra_us);
   }
 
   DeviceDescription device_;
@@ -155,6 +161,30 @@ TEST(ProfileKernelsTest, AKernelThatTakesLongIsVisitedOnce) {
   ASSERT_TRUE(profiles.ok()) << profiles.status();
   EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(1001, 2));
   EXPECT_EQ(executor.loads, 3);
+}
+
+// What a library sets up when it runs for the first time took 26 to 42 ms, and the first kernel of
+// each job was taken for a thousand times slower than it is.
+TEST(ProfileKernelsTest, AFirstRunThatTookLongIsRepeated) {
+  FakeExecutor executor({100});
+  executor.first_extra_us = 5000;
+  const ProfileOptions options = {.samples_max = 20, .time_max = absl::Milliseconds(2)};
+  const auto profiles = ProfileKernels(executor, Relus(1), options);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(1));
+  EXPECT_EQ(profiles->front().profile.samples, 10);
+  EXPECT_EQ(executor.loads, kVisits);
+}
+
+// Nothing that is set up takes so long, and the kernel need not run twice.
+TEST(ProfileKernelsTest, AFirstRunThatTookFarTooLongCounts) {
+  FakeExecutor executor({100});
+  executor.first_extra_us = 50'000;
+  const ProfileOptions options = {.samples_max = 20, .time_max = absl::Milliseconds(2)};
+  const auto profiles = ProfileKernels(executor, Relus(1), options);
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  EXPECT_THAT(LatenciesOf(*profiles), ElementsAre(50'001));
+  EXPECT_EQ(profiles->front().profile.samples, 1);
 }
 
 // 1 us at three times the rate is more than the 2 us of the next visit.
