@@ -37,6 +37,7 @@
 //   sampled_products  some of a layer's results in float64, and as a serial fp32 sum has them
 //   hard_layers       inputs and weights that are hard for kernels in other numbers than fp32
 //   self_test         whether a device's kernels are right
+//   settled_yardsticks   how fast the device is when it is all ours
 //   thread_distance   whether the device's threads are on cores near each other
 //   stopwatch         microseconds
 // Backends implement the interface in gpu_worker/backends; gpu_worker/process brings the tasks.

@@ -11,6 +11,7 @@
 #include "gpu_worker/executor/measure_errors.h"
 #include "gpu_worker/executor/measure_plans.h"
 #include "gpu_worker/executor/profile_batch.h"
+#include "gpu_worker/executor/settled_yardsticks.h"
 #include "gpu_worker/executor/time_steps.h"
 #include "optimizer/ops/shared/op_spec.h"
 #include "proto/wire/measurement.h"
@@ -172,7 +173,7 @@ absl::StatusOr<worker::v1::ProfileResult> TaskRunner::Profile(const worker::v1::
     *answers[i]->mutable_profile() = wire::ProfileToProto(measured[i].profile);
   }
   if (task.kernels().empty()) {
-    *result.mutable_yardsticks() = wire::YardsticksToProto(executor_.ReadYardsticks());
+    *result.mutable_yardsticks() = wire::YardsticksToProto(ReadSettledYardsticks(executor_, stop));
   }
   return result;
 }
