@@ -126,6 +126,11 @@ void AppendSearch(const v1::SearchReport& search, std::string* text) {
                         "%d cached\n",
                         search.candidates(), search.candidates_measured(),
                         search.profiles_measured(), search.profiles_cached());
+  if (search.profiles_unsteady() == 0) return;
+  absl::StrAppendFormat(text,
+                        "             %d of the profiles are unsteady, since the device's speed "
+                        "moved: later jobs measure them again\n",
+                        search.profiles_unsteady());
 }
 
 // ", 2 other shapes"; nothing of none.

@@ -133,7 +133,7 @@ bool IsStale(const v1::StoredProfile& profile, const KernelCatalog& catalog) {
 void ProfileIndex::Add(const v1::StoredProfile& profile) {
   const absl::StatusOr<ProfileKey> key = ProfileKey::Parse(profile.key());
   if (!key.ok()) return;
-  keys_.insert(profile.key());
+  (wire::IsSteady(profile.profile()) ? keys_ : unsteady_keys_).insert(profile.key());
   without_version_.try_emplace(TextWithout(*key, false, true), key->version);
   without_device_.try_emplace(TextWithout(*key, true, false), key->device_fingerprint);
   ++of_graph_[GraphText(*key)];
@@ -141,7 +141,9 @@ void ProfileIndex::Add(const v1::StoredProfile& profile) {
 }
 
 std::string ProfileIndex::WhyMissing(const ProfileKey& key) const {
-  if (keys_.contains(key.ToString())) return "";
+  const std::string key_text = key.ToString();
+  if (keys_.contains(key_text)) return "";
+  if (unsteady_keys_.contains(key_text)) return "measured while the device's speed moved";
   const auto version = without_version_.find(TextWithout(key, false, true));
   if (version != without_version_.end()) {
     return absl::StrCat("measured with version ", version->second, " of its code, which is ",

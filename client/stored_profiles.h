@@ -44,13 +44,15 @@ class ProfileIndex {
  public:
   void Add(const v1::StoredProfile& profile);
 
-  // Why the store has no profile of this kernel; "" where it has one. The nearest profile that it
-  // has decides: one that differs in the version of the kernel's code, in the device, in variant,
-  // formats or width, in shapes or attributes, or none of the family at all.
+  // Why a search must measure this kernel; "" where the store has a steady profile of it. The
+  // nearest profile that it has decides: one that is unsteady, that differs in the version of the
+  // kernel's code, in the device, in variant, formats or width, in shapes or attributes, or none of
+  // the family at all.
   std::string WhyMissing(const ProfileKey& key) const;
 
  private:
   absl::flat_hash_set<std::string> keys_;
+  absl::flat_hash_set<std::string> unsteady_keys_;
   // Texts of keys without a field or several -> what that field was, once.
   absl::flat_hash_map<std::string, std::string> without_version_;
   absl::flat_hash_map<std::string, std::string> without_device_;

@@ -39,10 +39,11 @@ class ProfileStore {
   virtual ~ProfileStore() = default;
 
   // Stores all or, on an error, none. A profile that is there is replaced only by one with more
-  // samples, or with as many and measured later. Returns how many were new or better.
+  // samples that count (wire::SamplesThatCount), or with as many and measured later. Returns how
+  // many were new or better.
   // REQUIRES: checked by proto/wire.
-  // More samples win, because a median of few is noise. A load effect always replaces the older
-  // one, which it was made of.
+  // More samples win, because a median of few is noise, and none of a moment that was not steady. A
+  // load effect always replaces the older one, which it was made of.
   virtual absl::StatusOr<int64_t> Put(absl::Span<const v1::StoredProfile> profiles) = 0;
 
   // At most `count_max` profiles after `after`, ordered by fingerprint and key; of one device when

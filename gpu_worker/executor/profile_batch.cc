@@ -30,8 +30,6 @@ KernelProfile Visit(Executor& executor, const LoneKernel& lone, const ProfileOpt
   return measured;
 }
 
-bool IsSteady(const Profile& profile) { return profile.yardsticks.drift <= kYardstickDriftMax; }
-
 // A kernel of the batch, as far as it was visited.
 struct VisitedKernel {
   KernelProfile best;
@@ -48,11 +46,12 @@ bool IsWorthAVisit(const VisitedKernel& kernel, const ProfileOptions& options) {
       profile.latency_us_median >= absl::ToDoubleMicroseconds(options.time_max)) {
     return false;
   }
-  return kernel.visits < kVisits || !(IsSteady(profile) || kernel.is_confirmed);
+  return kernel.visits < kVisits || !(IsSteady(profile.yardsticks) || kernel.is_confirmed);
 }
 
 bool IsBetter(const Profile& a, const Profile& b, const Yardsticks& present) {
-  if (IsSteady(a) != IsSteady(b)) return IsSteady(a);
+  const bool is_steady = IsSteady(a.yardsticks);
+  if (is_steady != IsSteady(b.yardsticks)) return is_steady;
   return ScaledToPresent(a, present).latency_us_median <
          ScaledToPresent(b, present).latency_us_median;
 }

@@ -59,6 +59,11 @@ absl::Status ProfileCache::Resolve(const std::vector<ProfileQuery>& queries) {
   return absl::OkStatus();
 }
 
+int64_t ProfileCache::profiles_unsteady() const {
+  return std::count_if(measured_.begin(), measured_.end(),
+                       [](const auto& entry) { return !IsSteady(entry.second.yardsticks); });
+}
+
 absl::Status ProfileCache::ReadPresent() {
   if (present_) return absl::OkStatus();
   PLAIT_ASSIGN_OR_RETURN(present_, profiler_.ReadYardsticks());

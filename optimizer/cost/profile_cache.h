@@ -65,6 +65,9 @@ class ProfileCache {
   int64_t profiles_measured() const { return static_cast<int64_t>(measured_.size()); }
   int64_t profiles_cached() const { return profiles_cached_; }
 
+  // Of the former, those beside which the device was not steady (IsSteady).
+  int64_t profiles_unsteady() const;
+
   // Profiles that were measured here: what a store keeps for later jobs.
   const std::vector<std::pair<ProfileKey, Profile>>& measured() const { return measured_; }
 

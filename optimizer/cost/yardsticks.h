@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/yardstick_drift.h"
+
 namespace plait {
 
 // How fast a device was when something was measured on it: the rates at which it did two fixed
@@ -17,8 +19,10 @@ struct Yardsticks {
   friend bool operator==(const Yardsticks&, const Yardsticks&) = default;
 };
 
-// 3 %: a step of 100 MHz of a processor's clock is within it, and two are not.
-inline constexpr double kYardstickDriftMax = 0.03;
+// Whether the device stayed as it was during a measurement.
+inline bool IsSteady(const Yardsticks& yardsticks) {
+  return yardsticks.drift <= kYardstickDriftMax;
+}
 
 // The yardsticks of what was measured between two readings: their means, and the drift from the
 // first to the second. A rate that one of the readings lacks is unknown. Pure.

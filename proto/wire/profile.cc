@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/simulated_device.h"
 #include "base/status_macros.h"
+#include "base/yardstick_drift.h"
 #include "proto/wire/error.h"
 #include "proto/wire/names.h"
 
@@ -74,6 +75,14 @@ absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field) {
   PLAIT_RETURN_IF_ERROR(
       CheckFinite(field, "yardsticks.read_bytes_per_us", yardsticks.read_bytes_per_us()));
   return CheckFinite(field, "yardsticks.drift", yardsticks.drift());
+}
+
+bool IsSteady(const v1::Profile& profile) {
+  return profile.yardsticks().drift() <= kYardstickDriftMax;
+}
+
+int64_t SamplesThatCount(const v1::Profile& profile) {
+  return IsSteady(profile) ? profile.samples() : 0;
 }
 
 absl::Status CheckLoadEffect(const v1::LoadEffect& effect, absl::string_view field) {

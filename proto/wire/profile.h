@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "plait/v1/profile.pb.h"
@@ -19,6 +21,13 @@ inline constexpr int kProfileSamplesMax = 10'000;
 // beside yardsticks of the same kind, which may be unset.
 // Errors: InvalidArgument naming the field.
 absl::Status CheckProfile(const v1::Profile& profile, absl::string_view field);
+
+// Whether the device stayed as it was while the kernel was measured (base/yardstick_drift.h).
+bool IsSteady(const v1::Profile& profile);
+
+// How much a profile is worth beside another one of its kernel: its samples; 0 of one that is not
+// steady, which any other may replace.
+int64_t SamplesThatCount(const v1::Profile& profile);
 
 // A load effect that intervals may rest on.
 // Errors: as CheckProfile.

@@ -136,6 +136,7 @@ Json SearchJson(const v1::SearchReport& search, bool with_trace) {
   json["candidates_measured"] = search.candidates_measured();
   json["profiles_measured"] = search.profiles_measured();
   json["profiles_cached"] = search.profiles_cached();
+  json["profiles_unsteady"] = search.profiles_unsteady();
   json["rules_applied"] = Json::object();
   // Sorted, because the order of a protobuf map changes from run to run.
   const std::map<std::string, int64_t> rules(search.rules_applied().begin(),

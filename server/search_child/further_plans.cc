@@ -111,6 +111,7 @@ class Search {
     result_.verification_time += source->verification_time();
     result_.profiles_measured += profiles.profiles_measured();
     result_.profiles_cached += profiles.profiles_cached();
+    result_.profiles_unsteady += profiles.profiles_unsteady();
     if (found->seconds_needed > 0) {
       if (TakeNeighbour(target)) return absl::OkStatus();
       Warn(target, absl::StrCat("it is the original's (it takes about ",

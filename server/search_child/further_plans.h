@@ -44,6 +44,7 @@ struct FurtherPlans {
   absl::Duration verification_time;
   int64_t profiles_measured = 0;
   int64_t profiles_cached = 0;
+  int64_t profiles_unsteady = 0;
 };
 
 // Makes a job's plans behind the first: searches for one after the other, which share what is left

@@ -7,6 +7,8 @@ namespace plait {
 
 std::optional<LoadEffect> LoadProfiles(const internal::Start& start, ProfileCache& profiles) {
   std::optional<LoadEffect> effect;
+  // Of a device that is only described, what others recorded is better than what is predicted.
+  const bool can_measure = !start.device().predicted();
   for (const v1::StoredProfile& stored : start.profiles()) {
     if (stored.has_load_effect()) {
       if (!wire::CheckLoadEffect(stored.load_effect(), "load_effect").ok()) continue;
@@ -14,7 +16,8 @@ std::optional<LoadEffect> LoadProfiles(const internal::Start& start, ProfileCach
       continue;
     }
     const absl::StatusOr<Profile> profile = wire::ProfileFromProto(stored.profile());
-    if (profile.ok()) profiles.Load(stored.key(), *profile);
+    if (!profile.ok() || (can_measure && !IsSteady(profile->yardsticks))) continue;
+    profiles.Load(stored.key(), *profile);
   }
   return effect;
 }

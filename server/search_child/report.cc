@@ -61,6 +61,7 @@ void SetSearch(const SearchFacts& facts, const SearchResult& result, v1::SearchR
   search->set_candidates_measured(result.candidates_measured);
   search->set_profiles_measured(facts.profiles_measured);
   search->set_profiles_cached(facts.profiles_cached);
+  search->set_profiles_unsteady(facts.profiles_unsteady);
   for (const auto& [rule, count] : result.rules_applied) {
     (*search->mutable_rules_applied())[std::string(rule)] = count;
   }

@@ -20,9 +20,11 @@ struct SearchFacts {
   double seconds = 0;  // without the two below
   double profiling_seconds = 0;
   double verification_seconds = 0;
-  // Kernel profiles of this search: measured for it, and known at its start.
+  // Kernel profiles of this search: measured for it, known at its start, and those of the former
+  // beside which the device was not steady.
   int64_t profiles_measured = 0;
   int64_t profiles_cached = 0;
+  int64_t profiles_unsteady = 0;
 };
 
 // The report of a finished search, without id, output and digests, which the daemon fills in.

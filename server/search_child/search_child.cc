@@ -189,6 +189,7 @@ class ChildSearch {
     further.verification_time += source->verification_time();
     further.profiles_measured += profiles.profiles_measured();
     further.profiles_cached += profiles.profiles_cached();
+    further.profiles_unsteady += profiles.profiles_unsteady();
     PLAIT_ASSIGN_OR_RETURN(internal::Result result,
                            Finish(original, *found, further, made, std::move(warnings)));
     PlanTarget first_target = targets_.front();
@@ -241,6 +242,7 @@ class ChildSearch {
                     facts.verification_seconds;
     facts.profiles_measured = further.profiles_measured;
     facts.profiles_cached = further.profiles_cached;
+    facts.profiles_unsteady = further.profiles_unsteady;
     internal::Result result;
     *result.mutable_report() = MakeReport(start_, facts, found);
     SetKeptPlans(made.file.kept, result.mutable_report());

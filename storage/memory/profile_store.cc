@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
+#include "proto/wire/profile.h"
 
 namespace plait {
 namespace {
@@ -92,7 +93,7 @@ class MemoryProfileStore : public ProfileStore {
  private:
   static bool IsBetter(const v1::StoredProfile& profile, const v1::StoredProfile& than) {
     const auto worth = [](const v1::StoredProfile& of) {
-      return std::pair(of.profile().samples(), of.measure_time().seconds());
+      return std::pair(wire::SamplesThatCount(of.profile()), of.measure_time().seconds());
     };
     return worth(profile) > worth(than);
   }

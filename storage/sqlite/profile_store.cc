@@ -6,6 +6,7 @@
 #include "absl/synchronization/mutex.h"
 #include "base/status_macros.h"
 #include "proto/wire/error.h"
+#include "proto/wire/profile.h"
 #include "storage/sqlite/schema.h"
 #include "storage/sqlite/sqlite.h"
 
@@ -46,7 +47,7 @@ class SqliteProfileStore : public ProfileStore {
           " SET samples = excluded.samples, measured_at = excluded.measured_at,"
           " profile = excluded.profile WHERE (excluded.samples, excluded.measured_at) >"
           " (samples, measured_at) OR ?",
-          profile.device_fingerprint(), profile.key(), int64_t{profile.profile().samples()},
+          profile.device_fingerprint(), profile.key(), wire::SamplesThatCount(profile.profile()),
           profile.measure_time().seconds(), profile.SerializeAsString(),
           int64_t{profile.has_load_effect()}));
       // 0 for one that is no better than ours.

@@ -44,7 +44,8 @@ def test_a_small_model_goes_through_all_steps(tmp_path, monkeypatch):
     # kernels that the first one never met.
     again = entry["optimize_again"]
     assert again["profiles_measured"] + again["profiles_cached"] > 0
-    assert again["profiles_measured"] < again["profiles_cached"] / 4
+    unsteady = entry["optimize"]["search"]["profiles_unsteady"]
+    assert again["profiles_measured"] - unsteady < again["profiles_cached"] / 4
     assert entry["gain_in_bench"]["median"] > 0 and entry["gain_of_plan"]["median"] > 0
     assert entry["onnxruntime"]["max_rel_error"] < 1e-3
     assert "geometric mean of 1" in done.stdout

@@ -67,6 +67,16 @@ TEST(ReportTableTest, NamesWhatRunsAsReferenceCode) {
               testing::HasSubstr("slow reference code: NonZero x 2, TopK x 1\n"));
 }
 
+TEST(ReportTableTest, SaysHowManyProfilesOthersDisturbed) {
+  v1::Report report = ExampleReport();
+  report.mutable_search()->set_profiles_measured(40);
+  report.mutable_search()->set_profiles_unsteady(7);
+  EXPECT_THAT(ReportTable(report, false),
+              testing::HasSubstr("40 profiles measured, 0 cached\n"
+                                 "             7 of the profiles are unsteady, since the device's "
+                                 "speed moved: later jobs measure them again\n"));
+}
+
 TEST(ReportTableTest, SaysNothingOfAPlanThatTheReportDoesNotDescribe) {
   v1::Report report = ExampleReport();
   report.mutable_optimized()->clear_formats();

@@ -99,6 +99,10 @@ TEST(StoredProfilesTest, AMissIsExplainedByTheNearestProfile) {
   other.version = "v1";
   index.Add(ProfileOf(other));
   EXPECT_EQ(index.WhyMissing(Key()), "measured with version v1 of its code, which is v2 now");
+  v1::StoredProfile unsteady = ProfileOf(Key());
+  unsteady.mutable_profile()->mutable_yardsticks()->set_drift(0.1);
+  index.Add(unsteady);
+  EXPECT_EQ(index.WhyMissing(Key()), "measured while the device's speed moved");
   index.Add(ProfileOf(Key()));
   EXPECT_EQ(index.WhyMissing(Key()), "");
 }

@@ -28,8 +28,9 @@ FIELDS = {
     "equivalence": {"verdict", "max_abs_error", "max_rel_error", "inputs_tried",
                     "shapes_checked", "outputs"},
     "search": {"seconds", "profiling_seconds", "verification_seconds", "candidates",
-               "candidates_measured", "profiles_measured", "profiles_cached", "rules_applied",
-               "plan_times", "peak_memory_bytes", "worker_peak_memory_bytes"},
+               "candidates_measured", "profiles_measured", "profiles_cached",
+               "profiles_unsteady", "rules_applied", "plan_times", "peak_memory_bytes",
+               "worker_peak_memory_bytes"},
     "output": {"path", "digest"},
 }
 
@@ -133,7 +134,8 @@ def test_profiles_are_measured_once(cli, folder, model_file):
     first = optimize(cli, model, folder / "a.onnx", *options, budget="60s").expect(0).json
     assert first["search"]["profiles_measured"] > 0
     second = optimize(cli, model, folder / "b.onnx", *options, budget="60s").expect(0).json
-    assert second["search"]["profiles_measured"] == 0
+    # But for those beside which the machine's speed moved, by other programs.
+    assert second["search"]["profiles_measured"] <= first["search"]["profiles_unsteady"]
     assert second["search"]["profiles_cached"] > 0
     assert second["cached"] is False
 

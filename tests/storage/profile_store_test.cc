@@ -56,6 +56,21 @@ TEST_P(ProfileStoreTest, ReplacesAProfileByALaterOneWithAsManySamples) {
   EXPECT_EQ((*profiles().List("", {}, 10))[0].profile().latency_us_median(), 101);
 }
 
+TEST_P(ProfileStoreTest, AnUnsteadyProfileIsReplacedByAnyAndReplacesNoSteadyOne) {
+  v1::StoredProfile unsteady = ProfileOf("cpu", "k", 1, 10);
+  unsteady.mutable_profile()->mutable_yardsticks()->set_drift(0.1);
+  EXPECT_EQ(*profiles().Put({unsteady}), 1);
+  unsteady.mutable_profile()->set_latency_us_median(2);
+  unsteady.mutable_profile()->set_samples(3);
+  unsteady.mutable_measure_time()->set_seconds(1);
+  EXPECT_EQ(*profiles().Put({unsteady}), 1);
+  EXPECT_EQ(*profiles().Put({ProfileOf("cpu", "k", 3, 1)}), 1);
+  unsteady.mutable_profile()->set_samples(10);
+  unsteady.mutable_measure_time()->set_seconds(2);
+  EXPECT_EQ(*profiles().Put({unsteady}), 0);
+  EXPECT_EQ((*profiles().List("", {}, 10))[0].profile().latency_us_median(), 3);
+}
+
 TEST_P(ProfileStoreTest, ALaterLoadEffectReplacesAnEarlier) {
   for (const double deviation : {0.03, 0.01, 0.01}) {
     v1::StoredProfile effect;

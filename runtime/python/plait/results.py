@@ -138,9 +138,10 @@ class SearchReport:
     regions_solved: int
     budget_exhausted: bool
     trace: str = ""
-    plan_times: tuple[PlanTimes, ...] = ()  # these three are missing in a report of an older plait
+    plan_times: tuple[PlanTimes, ...] = ()  # these four are missing in a report of an older plait
     peak_memory_bytes: Optional[int] = None
     worker_peak_memory_bytes: Optional[int] = None
+    profiles_unsteady: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -96,6 +96,16 @@ TEST_F(ProfileCacheTest, FindsScaledTimesAndKeepsRawOnes) {
   EXPECT_EQ(profiler_.readings, 1);
 }
 
+TEST_F(ProfileCacheTest, CountsProfilesBesideWhichTheDeviceWasNotSteady) {
+  profiler_.yardsticks.drift = kYardstickDriftMax;
+  ASSERT_TRUE(cache_.Resolve({{{1, 0}, KeyWith("a")}}).ok());
+  EXPECT_EQ(cache_.profiles_unsteady(), 0);
+  profiler_.yardsticks.drift = 1;
+  ASSERT_TRUE(cache_.Resolve({{{2, 0}, KeyWith("b")}, {{3, 0}, KeyWith("c")}}).ok());
+  EXPECT_EQ(cache_.profiles_unsteady(), 2);
+  EXPECT_EQ(cache_.profiles_measured(), 3);
+}
+
 // 60 flops in 10 us on half of the device: beside another of its kind the device does 12 per us.
 TEST_F(ProfileCacheTest, ThePeakRateIsThatOfTheWholeDevice) {
   Profile wide{.latency_us_median = 10, .samples = 5, .flops = 100, .compute_share = 1};
