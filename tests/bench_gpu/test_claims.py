@@ -9,6 +9,9 @@ import sys
 
 import claims
 import jobs
+import judgements_of_device as of_device
+import judgements_of_jobs as of_jobs
+import judgements_of_kernels as of_kernels
 import peers
 import side_by_side
 
@@ -83,14 +86,14 @@ def test_a_fake_device_shows_nothing(tmp_path):
 
 def test_every_policy_has_to_be_there(tmp_path):
     jobs = [job("inception_v3", 10), {**job("inception_v3", 12), "setting": "nimble"}]
-    told = claims.other_policies(claims.Recorded(folder_with(tmp_path, jobs=jobs)))
+    told = of_jobs.other_policies(claims.Recorded(folder_with(tmp_path, jobs=jobs)))
     assert told[0] == claims.NOT_RUN and told[1].startswith("inception_v3 nimble 1.20; without")
     jobs += [{**job("inception_v3", 10), "setting": policy} for policy in claims.POLICIES]
     found = claims.Recorded(folder_with(tmp_path, jobs=jobs))
-    assert claims.other_policies(found)[0] == claims.CONFIRMED
+    assert of_jobs.other_policies(found)[0] == claims.CONFIRMED
     jobs[-1] = {**job("inception_v3", 9), "setting": claims.POLICIES[-1]}
     found = claims.Recorded(folder_with(tmp_path, jobs=jobs))
-    assert claims.other_policies(found)[0] == claims.REFUTED
+    assert of_jobs.other_policies(found)[0] == claims.REFUTED
 
 
 def test_ratios_are_those_of_models_with_a_peer(tmp_path):
@@ -98,14 +101,14 @@ def test_ratios_are_those_of_models_with_a_peer(tmp_path):
     recorded = claims.Recorded(folder_with(
         tmp_path, jobs=jobs, peers=peers_of(inception_v3=6, nasnet_mobile=10)))
     assert recorded.ratios() == {"inception_v3": 1.2, "nasnet_mobile": 2}
-    assert claims.over_peers(recorded)[0] == claims.CONFIRMED
-    assert claims.over_peers_branched(recorded) == (
+    assert of_jobs.over_peers(recorded)[0] == claims.CONFIRMED
+    assert of_jobs.over_peers_branched(recorded) == (
         claims.REFUTED, "inception_v3 1.20, nasnet_mobile 2.00")
     # What is claimed of each is not confirmed by some.
     goals = {"a": 1.4, "b": 1.4}
-    assert claims.of_each_branched({"a": 2}, goals) == (claims.NOT_RUN, "a 2.00; without b")
-    assert claims.of_each_branched({"a": 2, "b": 1.5}, goals)[0] == claims.CONFIRMED
-    assert claims.of_each_branched({}, goals) == (claims.NOT_RUN, "")
+    assert of_jobs.of_each_branched({"a": 2}, goals) == (claims.NOT_RUN, "a 2.00; without b")
+    assert of_jobs.of_each_branched({"a": 2, "b": 1.5}, goals)[0] == claims.CONFIRMED
+    assert of_jobs.of_each_branched({}, goals) == (claims.NOT_RUN, "")
 
 
 def test_constants_decide_only_together(tmp_path):
@@ -113,13 +116,13 @@ def test_constants_decide_only_together(tmp_path):
         return {"constants": [{"name": f"{name} by kernel", "parameter": 100, "value": value}
                               for name, value in values.items()]}
     found = claims.Recorded(folder_with(tmp_path, constants=constants(graph_device_straight=52)))
-    assert claims.streams(found) == (claims.NOT_RUN, "")
+    assert of_device.streams(found) == (claims.NOT_RUN, "")
     found = claims.Recorded(folder_with(
         tmp_path, constants=constants(graph_device_straight=52, graph_device_branches4=25)))
-    assert claims.streams(found)[0] == claims.CONFIRMED
+    assert of_device.streams(found)[0] == claims.CONFIRMED
     found = claims.Recorded(folder_with(
         tmp_path, constants=constants(graph_device_straight=52, graph_device_branches4=50)))
-    assert claims.streams(found)[0] == claims.REFUTED
+    assert of_device.streams(found)[0] == claims.REFUTED
 
 
 def test_products_of_libraries_are_judged_together(tmp_path):
@@ -130,16 +133,16 @@ def test_products_of_libraries_are_judged_together(tmp_path):
     for rate, stands in ((600e3, claims.CONFIRMED), (500e3, claims.REFUTED)):
         found = claims.Recorded(folder_with(
             tmp_path, constants=rates(tf32=400e3, fp16=700e3, bf16=rate)))
-        assert claims.rounded_products(found) == (
+        assert of_device.rounded_products(found) == (
             stands,
             f"TFLOP/s: 400 of 400 in tf32, 700 of 700 in fp16, {rate / 1e3:.0f} of 700 in bf16")
     found = claims.Recorded(folder_with(tmp_path, constants=rates(tf32=400e3, fp16=700e3)))
-    assert claims.rounded_products(found) == (claims.NOT_RUN, "")
+    assert of_device.rounded_products(found) == (claims.NOT_RUN, "")
 
 
 def test_registers_are_those_of_the_list(tmp_path, monkeypatch):
-    monkeypatch.setattr(claims, "GENERATED_KERNELS", tmp_path / "kernels.def")
-    claims.GENERATED_KERNELS.write_text("""// PLAIT_GENERATED_KERNEL(family, variant, ...)
+    monkeypatch.setattr(of_kernels, "GENERATED_KERNELS", tmp_path / "kernels.def")
+    of_kernels.GENERATED_KERNELS.write_text("""// PLAIT_GENERATED_KERNEL(family, variant, ...)
 PLAIT_GENERATED_KERNEL(pool, "window/v1", 256, 0, 30, 31, 32)
 PLAIT_GENERATED_KERNEL(rows, "t32/v4", 128, 256, 40, 41, 42)
 """)
@@ -150,7 +153,7 @@ PLAIT_GENERATED_KERNEL(rows, "t32/v4", 128, 256, 40, 41, 42)
             {**profile("a", 10, 1), "precision": "strict", "kernel_registers": [8, count],
              "variant": f"strict/nchw/generated/{name.replace('_', '/')}"}
             for name, count in taken.items()]
-        return claims.registers_taken(found)
+        return of_kernels.registers_taken(found)
 
     both = {"pool_window_v1": 32, "rows_t32_v4": 42}
     assert standing("9.0", **both) == (claims.CONFIRMED, "2 of 2 variants")
@@ -169,14 +172,14 @@ def profile(graph, us, share):
 def test_errors_of_candidates_are_judged_by_precision():
     found = claims.Recorded(pathlib.Path("/nowhere"))
     found.profiles = [{**profile("a", 10, 1), "precision": "tf32", "relative_l2": 5e-4}]
-    assert claims.kernel_errors("strict")(found) == (claims.NOT_RUN, "")
-    assert claims.kernel_errors("tf32")(found) == (claims.CONFIRMED,
+    assert of_kernels.kernel_errors("strict")(found) == (claims.NOT_RUN, "")
+    assert of_kernels.kernel_errors("tf32")(found) == (claims.CONFIRMED,
                                                    "1 candidates, the largest 5.0e-04")
     # With cold weights it is the same candidate.
     found.profiles.append({**found.profiles[0], "cold_weights": True})
-    assert claims.kernel_errors("tf32")(found)[1] == "1 candidates, the largest 5.0e-04"
+    assert of_kernels.kernel_errors("tf32")(found)[1] == "1 candidates, the largest 5.0e-04"
     found.profiles[0]["precision"] = "strict"
-    assert claims.kernel_errors("strict")(found)[0] == claims.REFUTED
+    assert of_kernels.kernel_errors("strict")(found)[0] == claims.REFUTED
 
 
 LIBRARYS = "strict/nchw/cublaslt/algo13"
@@ -198,37 +201,37 @@ def folder_with_failure(folder, reason, variant=LIBRARYS):
 def test_a_candidate_that_failed_because_it_was_wrong_refutes(tmp_path):
     wrong = "wrong: relative L2 0.0926 of 1e-05, largest error 0.998 of 0.0001"
     found = folder_with_failure(tmp_path, f"in a graph: {wrong}")
-    assert claims.kernel_errors("strict")(found) == (
+    assert of_kernels.kernel_errors("strict")(found) == (
         claims.REFUTED, f"2 candidates, 1 wrong ({LIBRARYS}), the largest 9.3e-02")
-    assert claims.kernel_errors("tf32")(found) == (claims.NOT_RUN, "")
-    assert claims.library_nodes(found) == (
+    assert of_kernels.kernel_errors("tf32")(found) == (claims.NOT_RUN, "")
+    assert of_kernels.library_nodes(found) == (
         claims.REFUTED,
         f"2 candidates captured, 1 wrong in a graph ({LIBRARYS}), error at most 9.3e-02")
     # On a stream, or of plait's own: that says nothing of nodes of libraries.
     for reason, variant in ((wrong, LIBRARYS), (f"in a graph: {wrong}", "strict/nchw/generated/a")):
         found = folder_with_failure(tmp_path, reason, variant)
-        assert claims.kernel_errors("strict")(found)[0] == claims.REFUTED
-        assert claims.library_nodes(found)[0] == claims.CONFIRMED
+        assert of_kernels.kernel_errors("strict")(found)[0] == claims.REFUTED
+        assert of_kernels.library_nodes(found)[0] == claims.CONFIRMED
     found = folder_with_failure(tmp_path, "wrong: 3 outputs are NaN or unwritten")
-    assert claims.kernel_errors("strict")(found)[1].endswith("the largest inf")
+    assert of_kernels.kernel_errors("strict")(found)[1].endswith("the largest inf")
 
 
 def test_a_candidate_that_failed_otherwise_refutes_nothing(tmp_path):
     found = folder_with_failure(tmp_path, "workspace of 2055925760 bytes")
-    assert claims.kernel_errors("strict")(found)[0] == claims.CONFIRMED
-    assert claims.library_nodes(found)[0] == claims.CONFIRMED
+    assert of_kernels.kernel_errors("strict")(found)[0] == claims.CONFIRMED
+    assert of_kernels.library_nodes(found)[0] == claims.CONFIRMED
 
 
 def test_nodes_of_libraries_are_judged_by_candidates_and_by_plans(tmp_path):
     found = claims.Recorded(folder_with(tmp_path, jobs=[job("m", 5)]))
     own = {**profile("a", 10, 1), "variant": "strict/nchw/generated/c", "kernel_names": ["own"]}
     found.profiles = [own]
-    assert claims.library_nodes(found)[0] == claims.NOT_RUN
+    assert of_kernels.library_nodes(found)[0] == claims.NOT_RUN
     found.profiles.append({**own, "variant": "strict/nchw/cublaslt/algo1"})
-    assert claims.library_nodes(found) == (
+    assert of_kernels.library_nodes(found) == (
         claims.CONFIRMED, "1 candidates captured; 1 jobs of 1 models, error at most 1.0e-06")
     found.jobs[0]["equivalence"]["verdict"] = "different"
-    assert claims.library_nodes(found)[0] == claims.REFUTED
+    assert of_kernels.library_nodes(found)[0] == claims.REFUTED
 
 
 def test_all_peers_are_those_that_were_asked_for(tmp_path):
@@ -236,11 +239,11 @@ def test_all_peers_are_those_that_were_asked_for(tmp_path):
         name: {"latency_us_median": us} for name, us in
         (("cuda_graph", 20), ("compile", 12), ("jax", 30))}}]}
     found = claims.Recorded(folder_with(tmp_path, jobs=[job("m", 10)], peers=peers))
-    assert claims.over_more_peers(found) == (
+    assert of_jobs.over_more_peers(found) == (
         claims.CONFIRMED, "1.20 of 1 models, over compile, cuda_graph, jax")
     del peers["entries"][0]["peers"]["jax"]
     found = claims.Recorded(folder_with(tmp_path, jobs=[job("m", 10)], peers=peers))
-    assert claims.over_more_peers(found) == (claims.NOT_RUN, "")
+    assert of_jobs.over_more_peers(found) == (claims.NOT_RUN, "")
 
 
 def pair(together_us):
@@ -259,12 +262,12 @@ def test_kernels_side_by_side_share_the_device():
 
 def test_contention_is_judged_by_kernels_with_profiles():
     found = claims.Recorded(pathlib.Path("/nowhere"))
-    assert claims.kernels_side_by_side(found)[0] == claims.NOT_RUN
+    assert of_device.kernels_side_by_side(found)[0] == claims.NOT_RUN
     found.side_by_side = [pair(12.5)]
-    found.constants = {claims.READ_RATE: 4000}
-    assert claims.kernels_side_by_side(found)[0] == claims.NOT_RUN
+    found.constants = {of_device.READ_RATE: 4000}
+    assert of_device.kernels_side_by_side(found)[0] == claims.NOT_RUN
     found.profiles = [profile("a", 10, 0.75), profile("b", 4, 0.75)]
-    assert claims.kernels_side_by_side(found) == (claims.CONFIRMED,
+    assert of_device.kernels_side_by_side(found) == (claims.CONFIRMED,
                                                   "1 sets of kernels, median error 0.04")
     found.side_by_side = [pair(20)]
-    assert claims.kernels_side_by_side(found)[0] == claims.REFUTED
+    assert of_device.kernels_side_by_side(found)[0] == claims.REFUTED

@@ -8,6 +8,7 @@ import sys
 
 import claims
 import conformance
+import judgements_of_device as of_device
 import pack
 
 RIGHT = {"testsuites": [{"testsuite": [
@@ -52,10 +53,10 @@ def test_what_is_right_confirms_the_claim(tmp_path):
     assert summary == {"tests": 4, "skipped": 0, "kernels": 22, "sticky_error": True,
                        "failures": [], "kernel_failures": 0, "graphs": 1, "graph_edges": 4,
                        "graph_failures": 0}
-    assert claims.graphs(claims.Recorded(tmp_path)) == (
+    assert of_device.graphs(claims.Recorded(tmp_path)) == (
         claims.CONFIRMED, "1 graphs of 4 edges, 0 failures")
     assert standing(tmp_path) == [claims.CONFIRMED, "22 kernels, 0 failures"]
-    assert claims.sticky_error(claims.Recorded(tmp_path))[0] == claims.CONFIRMED
+    assert of_device.sticky_error(claims.Recorded(tmp_path))[0] == claims.CONFIRMED
 
 
 def test_what_is_wrong_refutes_it(tmp_path):
@@ -63,7 +64,7 @@ def test_what_is_wrong_refutes_it(tmp_path):
     assert code == 1
     assert summary["failures"] == ["AgreesWithTheReference/rows_strict: rows/odd_3: 0.5 more"]
     assert standing(tmp_path)[0] == claims.REFUTED
-    assert claims.sticky_error(claims.Recorded(tmp_path))[0] == claims.NOT_RUN
+    assert of_device.sticky_error(claims.Recorded(tmp_path))[0] == claims.NOT_RUN
 
 
 def test_a_graph_that_differs_is_no_wrong_kernel(tmp_path):
@@ -71,7 +72,7 @@ def test_a_graph_that_differs_is_no_wrong_kernel(tmp_path):
     wrong["testsuites"][0]["testsuite"][-1]["failures"] = [{"failure": "nodes differ"}]
     assert run(tmp_path, wrong)[0] == 1
     assert standing(tmp_path)[0] == claims.CONFIRMED
-    assert claims.graphs(claims.Recorded(tmp_path))[0] == claims.REFUTED
+    assert of_device.graphs(claims.Recorded(tmp_path))[0] == claims.REFUTED
 
 
 def test_a_sticky_error_that_is_not_told_is_no_wrong_kernel(tmp_path):
@@ -79,7 +80,7 @@ def test_a_sticky_error_that_is_not_told_is_no_wrong_kernel(tmp_path):
             "failures": [{"failure": "exit code 2"}]}
     run(tmp_path, {"testsuites": [{"testsuite": [lost]}]})
     assert standing(tmp_path)[0] == claims.NOT_RUN
-    assert claims.sticky_error(claims.Recorded(tmp_path))[0] == claims.REFUTED
+    assert of_device.sticky_error(claims.Recorded(tmp_path))[0] == claims.REFUTED
 
 
 def test_without_a_device_nothing_is_said(tmp_path):

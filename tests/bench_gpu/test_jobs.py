@@ -10,6 +10,7 @@ import pytest
 
 import claims
 import jobs
+import judgements_of_jobs as of_jobs
 import recorded
 
 ROOT = pathlib.Path(claims.__file__).parents[2]
@@ -54,7 +55,7 @@ def test_reports_become_entries_that_are_made_once(tmp_path, model):
     assert again.returncode == 0 and json.loads(out.read_text()) == entries
     assert recorded.jobs_table(entries, {})[0][1][0] == "tiny_resnet"
     (tmp_path / "peers.json").write_text('{"entries": []}')
-    assert claims.equivalence(claims.Recorded(tmp_path))[0] == claims.CONFIRMED
+    assert of_jobs.equivalence(claims.Recorded(tmp_path))[0] == claims.CONFIRMED
 
 
 def entries_of(pairs, out):
