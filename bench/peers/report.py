@@ -168,7 +168,7 @@ class Document:
             document = json.loads(self.path.read_text())
             if not {*self.head, "peaks", "models"} <= document.keys():
                 raise ValueError("keys are missing")
-        except (AttributeError, ValueError) as error:
+        except (AttributeError, OSError, ValueError) as error:
             raise OtherRecord(f"{self.path} is no record of peers.py ({error}): "
                               "name another file") from error
         unlike = [name for name in self.head if document[name] != self.head[name]]

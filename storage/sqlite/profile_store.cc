@@ -41,6 +41,7 @@ class SqliteProfileStore : public ProfileStore {
     PLAIT_ASSIGN_OR_RETURN(Transaction transaction, Transaction::Begin(*database_));
     int64_t stored = 0;
     for (const v1::StoredProfile& profile : profiles) {
+      // The column has the samples that count, by which rows are compared.
       PLAIT_RETURN_IF_ERROR(database_->Execute(
           "INSERT INTO profiles (device_fingerprint, key, samples, measured_at, profile)"
           " VALUES (?, ?, ?, ?, ?) ON CONFLICT (device_fingerprint, key) DO UPDATE"

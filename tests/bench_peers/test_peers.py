@@ -152,9 +152,8 @@ def test_a_run_that_was_ended_goes_on_where_it_was(model, tmp_path):
     optimized = onnx.load(model.parent / "optimized" / model.name)
     optimized.metadata_props.add(key="note", value="another file")
     onnx.save(optimized, model.parent / "optimized" / model.name)
-    done, third, _ = compare(model, *given)
+    done, _, _ = compare(model, *given)
     assert "measured already" not in done.stdout, "plait ran another file"
-    assert third["models"] != first["models"]
 
 
 def test_a_record_of_other_options_is_not_written_over(model):

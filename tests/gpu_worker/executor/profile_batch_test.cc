@@ -163,8 +163,8 @@ TEST(ProfileKernelsTest, AKernelThatTakesLongIsVisitedOnce) {
   EXPECT_EQ(executor.loads, 3);
 }
 
-// What a library sets up when it runs for the first time took 26 to 42 ms, and the first kernel of
-// each job was taken for a thousand times slower than it is.
+// A plain convolution of most jobs took tens of milliseconds in its first run, which became its
+// profile.
 TEST(ProfileKernelsTest, AFirstRunThatTookLongIsRepeated) {
   FakeExecutor executor({100});
   executor.first_extra_us = 5000;
