@@ -144,6 +144,14 @@ absl::Status EmbeddedServer::AwaitListening() {
       absl::StrCat("plaitd did not start: ", LastLine(log_path_), " (see ", log_path_, ")"));
 }
 
+absl::Status EmbeddedServer::CheckRunning() const {
+  // Its end of the pipe is closed with the process.
+  pollfd descriptor = {output_.number(), 0, 0};
+  if (poll(&descriptor, 1, 0) <= 0) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("plaitd ended while it was at work (see ", log_path_, ")"));
+}
+
 EmbeddedServer::~EmbeddedServer() {
   if (process_.id() == 0) return;
   // Gently at first, so that jobs are queued again and the store is closed in order; a kill loses

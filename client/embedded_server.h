@@ -53,6 +53,10 @@ class EmbeddedServer {
   // Valid once Start has returned.
   const std::string& address() const { return address_; }
 
+  // Whether the server still runs. Thread-safe.
+  // Errors: Unavailable naming its log when it has ended, by a signal for instance.
+  absl::Status CheckRunning() const;
+
  private:
   // The kernel drops the lock with the process, so a crash leaves none behind.
   absl::Status Lock(const Options& options, std::ostream& messages);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/status_macros.h"
 #include "proto/wire/error.h"
 
 namespace plait {
@@ -33,6 +34,7 @@ absl::Status Retrier::Run(const std::function<absl::Status()>& call) {
     absl::Status status = WithoutForeignCancel(call());
     if (!absl::IsUnavailable(status) || HasReason(status)) server_.Note();
     if (!IsWorthRetrying(status)) return status;
+    if (policy_.server_end) PLAIT_RETURN_IF_ERROR(policy_.server_end());
     ++attempts_;
     if (server_.seen() ? paused_ >= policy_.absence_max : attempts_ >= policy_.attempts_max) {
       return status;

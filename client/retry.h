@@ -19,6 +19,9 @@ struct RetryPolicy {
   // For one that has answered before, or answers that it is stopping: pauses of so much in all. A
   // restart takes seconds, and a node that is replaced most of a minute.
   absl::Duration absence_max = absl::Minutes(1);
+  // Of a server that nobody would start again: not OK once it has ended, which is then the answer,
+  // without a further pause. Thread-safe. Empty: whatever is away may come back.
+  std::function<absl::Status()> server_end;
 };
 
 // Whether a server was ever heard of; shared by the calls of a client. Thread-safe.
@@ -44,7 +47,8 @@ class Retrier {
       : policy_(policy), random_(seed), sleep_(std::move(sleep)), server_(server) {}
 
   // Calls until the answer is not UNAVAILABLE, or is UNAVAILABLE for a reason that waiting a moment
-  // does not change (no such device), or the policy's patience is used up. Returns the last answer.
+  // does not change (no such device), or the policy's patience is used up. Returns the last answer,
+  // or what the policy says of a server that has ended.
   // A call that the server cancelled, without a reason of plait's, counts as UNAVAILABLE.
   // REQUIRES: calling twice has the effect of calling once; the call is not cancelled on this side.
   absl::Status Run(const std::function<absl::Status()>& call);

@@ -26,7 +26,8 @@ constexpr OptionSpec kCacheFolderOption = {"--cache-dir", OptionKind::kText, "DI
                                            "profiles and results of runs without --server"};
 
 absl::StatusOr<std::unique_ptr<Client>> ClientFor(const CommandContext& context,
-                                                  const std::string& address) {
+                                                  const std::string& address,
+                                                  const RetryPolicy& policy = {}) {
   const Arguments& arguments = context.arguments;
   PLAIT_ASSIGN_OR_RETURN(auto channel,
                          wire::OpenChannel({.address = address,
@@ -34,7 +35,7 @@ absl::StatusOr<std::unique_ptr<Client>> ClientFor(const CommandContext& context,
                                             .cert_file = arguments.Text("--tls-cert"),
                                             .key_file = arguments.Text("--tls-key"),
                                             .insecure = arguments.Has("--insecure")}));
-  return std::make_unique<Client>(std::move(channel));
+  return std::make_unique<Client>(std::move(channel), policy);
 }
 
 absl::Status AwaitDevice(const Client& client, const std::string& device) {
@@ -129,7 +130,9 @@ absl::StatusOr<ServerSession> ConnectOrEmbed(const CommandContext& context,
   options.instruction_set = context.arguments.Text(kInstructionSetOption.name);
   ServerSession session;
   PLAIT_ASSIGN_OR_RETURN(session.embedded, EmbeddedServer::Start(options, context.console.err));
-  PLAIT_ASSIGN_OR_RETURN(session.client, ClientFor(context, session.embedded->address()));
+  RetryPolicy policy;
+  policy.server_end = [server = session.embedded.get()] { return server->CheckRunning(); };
+  PLAIT_ASSIGN_OR_RETURN(session.client, ClientFor(context, session.embedded->address(), policy));
   // Before the worker is awaited: a left job would take it as soon as it comes.
   PLAIT_RETURN_IF_ERROR(CancelLeftJobs(*session.client));
   PLAIT_RETURN_IF_ERROR(AwaitDevice(*session.client, worker_device));

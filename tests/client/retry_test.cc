@@ -72,6 +72,23 @@ TEST(RetryTest, OutlastsARestart) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+TEST(RetryTest, DoesNotWaitForAServerThatNobodyStartsAgain) {
+  ServerSeen server;
+  server.Note();
+  bool has_ended = false;
+  RetryPolicy policy;
+  policy.server_end = [&] { return has_ended ? absl::UnavailableError("dead") : absl::OkStatus(); };
+  Retrier retrier(
+      policy, 1, [&](absl::Duration) { has_ended = true; }, server);
+  int calls = 0;
+  const absl::Status status = retrier.Run([&] {
+    ++calls;
+    return absl::UnavailableError("gone");
+  });
+  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(status, absl::UnavailableError("dead"));
+}
+
 TEST(RetryTest, DoesNotTakeACancelledJobForABrokenCall) {
   ServerSeen server;
   Retrier retrier(
