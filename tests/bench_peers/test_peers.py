@@ -326,6 +326,16 @@ def test_a_model_that_has_had_its_time_ends_with_six_rounds_that_count(monkeypat
     assert not race.is_enough()
 
 
+def test_what_is_loaded_first_is_loaded_last_in_the_next_load(monkeypatch):
+    race = race_of({"onnxruntime": [2] * 3, "plait": [1] * 3, "onnxruntime+plait": [2] * 3})
+    loaded = []
+    monkeypatch.setattr(race, "_enter", lambda row, _: loaded.append(row.runtime) or row.runtime)
+    names = [row.runtime for row in race.result.rows]
+    for load in range(comparison.LOADS):
+        assert race._enter_all(load, None) == names
+    assert loaded == (names + names[::-1]) * (comparison.LOADS // 2)
+
+
 def test_long_rounds_are_told_while_they_are_taken(monkeypatch, capsys):
     race = race_of({"plait": [100, 100, 100]})
     race.arguments.pause_ms = 0
