@@ -13,7 +13,8 @@ the original, with its reason, which reasons.json has.
 
 With --jobs JOBS.json, what job_records.py kept of the jobs that returned the files, what their
 bodies are follows. Where a body is the original's bytes the other runtimes, which ignore the plan
-beside it, do the same work for both files, and a ratio tells what noise is worth.
+beside it, do the same work for both files, and a ratio tells what noise is worth. In how many
+rounds the original took longer tells of a bias: for the same work it is about half of them.
 
 Exit codes: 0; 1 where a file that was measured is that of no job, and with --judge where a file
 misses: in one of the other runtimes it has no ratio of 1 or more and is not equal, it is slower in
@@ -114,6 +115,19 @@ def returned_cells(entry):
                      for runtime, title in RETURNED.items())
 
 
+def rounds_slower(entries, runtime):
+    """In how many of the rounds that count the original took longer than the returned file."""
+    pairs = []
+    for entry in entries:
+        rows = {row["runtime"]: row.get("rounds") for row in entry["runtimes"]}
+        original, returned = rows.get(runtime), rows.get(f"{runtime}+plait")
+        if original and returned:
+            pairs += [pair for *pair, of in zip(original, returned, entry["rounds"])
+                      if of["dropped"] is None]
+    slower = sum(original["median"] > returned["median"] for original, returned in pairs)
+    return f"{slower} of {len(pairs)}"
+
+
 def lines_of_bodies(entries, jobs):
     """How many bodies were rewritten and what each gains; what the others show, which is noise."""
     bodies = [job["optimized"]["body"] for job in jobs]
@@ -130,6 +144,9 @@ def lines_of_bodies(entries, jobs):
             f"{title} {mean_of(runtime, [gains_of(entry).get(runtime) for entry in originals])}"
             for runtime, title in RETURNED.items())
         yield f"- the original's bytes in {len(originals)}, the same work but for noise: {means}"
+        shares = ", ".join(f"{title} {rounds_slower(originals, runtime)}"
+                           for runtime, title in RETURNED.items())
+        yield f"- rounds of these in which the original took longer, half but for a bias: {shares}"
 
 
 def misses_of(entries, jobs):

@@ -90,16 +90,21 @@ def test_bodies_are_counted_and_what_is_no_rewrite_is_noise(tmp_path):
              "output": {"digest": name}}
             for name, body, opaque in (("a", "original", []), ("b", "portable", []),
                                        ("c", "searched", ["n1", "n2"]))]
+    # Four rounds, of which one does not count; the original takes longer in one of the others.
+    entries[0] |= {"rounds": [{"dropped": None}] * 3 + [{"dropped": "parted"}], "runtimes": [
+        {"runtime": runtime, "latency_us_median": 2, "rounds": [{"median": us} for us in times]}
+        for runtime, times in (("onnxruntime", (2, 2, 2, 9)), ("onnxruntime+plait", (1, 2, 3, 1)))]}
     peers, record = tmp_path / "peers.json", tmp_path / "jobs.json"
     peers.write_text(json.dumps({"models": entries}))
     record.write_text(json.dumps({"schema_version": 1, "jobs": jobs}))
     done = call(sys.executable, GAINS, peers, "--jobs", record, "--judge")
     assert "Below 1 in plait: none of 3." in done.stdout
-    counted, rewritten, searched, originals = done.stdout.splitlines()[-4:]
+    counted, rewritten, searched, originals, slower = done.stdout.splitlines()[-5:]
     assert counted == "Of 3 bodies 2 were rewritten; opaque nodes: 2."
     assert rewritten.startswith("- b, portable: ONNX Runtime 1.100 [1.090, 1.110], faster, OpenV")
     assert searched.startswith("- c, searched:")
     assert "noise: ONNX Runtime 0.990 (0 faster, 0 equal, 1 wide, 0 slower)" in originals
+    assert slower.endswith("half but for a bias: ONNX Runtime 1 of 3, OpenVINO 0 of 0")
     assert done.returncode == 1 and done.stderr.splitlines() == [
         "gains.py: a in ONNX Runtime: 0.990 [0.900, 1.010], wide (the original's bytes)",
         "gains.py: a in OpenVINO: 0.990 [0.900, 1.010], wide (the original's bytes)",
