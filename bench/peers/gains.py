@@ -14,7 +14,8 @@ the original, with its reason, which reasons.json has.
 With --jobs JOBS.json, what job_records.py kept of the jobs that returned the files, what their
 bodies are follows. Where a body is the original's bytes the other runtimes, which ignore the plan
 beside it, do the same work for both files, and a ratio tells what noise is worth. In how many
-rounds the original took longer tells of a bias: for the same work it is about half of them.
+rounds the original took longer tells of a bias, with the median of its time over that of the
+returned file: for the same work these are about half of them and 1.
 
 Exit codes: 0; 1 where a file that was measured is that of no job, and with --judge where a file
 misses: in one of the other runtimes it has no ratio of 1 or more and is not equal, it is slower in
@@ -116,16 +117,20 @@ def returned_cells(entry):
 
 
 def rounds_slower(entries, runtime):
-    """In how many of the rounds that count the original took longer than the returned file."""
-    pairs = []
+    """In how many of the rounds that count the original took longer than the returned file, and
+    the median of its time over that of the returned file in them."""
+    ratios = []
     for entry in entries:
         rows = {row["runtime"]: row.get("rounds") for row in entry["runtimes"]}
         original, returned = rows.get(runtime), rows.get(f"{runtime}+plait")
         if original and returned:
-            pairs += [pair for *pair, of in zip(original, returned, entry["rounds"])
-                      if of["dropped"] is None]
-    slower = sum(original["median"] > returned["median"] for original, returned in pairs)
-    return f"{slower} of {len(pairs)}"
+            ratios += [first["median"] / second["median"]
+                       for first, second, of in zip(original, returned, entry["rounds"])
+                       if of["dropped"] is None]
+    if not ratios:
+        return "-"
+    slower = sum(ratio > 1 for ratio in ratios)
+    return f"{slower} of {len(ratios)} ({statistics.median(ratios):.3f})"
 
 
 def lines_of_bodies(entries, jobs):

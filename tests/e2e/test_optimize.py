@@ -348,12 +348,10 @@ def test_the_private_daemon_ends_as_soon_as_it_is_asked_to(cli, folder, model_fi
 def test_a_private_daemon_that_was_killed_is_told_at_once(cli, folder, model_file):
     running, _ = start_and_wait_for_search(cli, model_file("tiny_nasnet"), folder)
     daemon, = processes.children(running.pid)
-    began = time.monotonic()
     processes.kill(daemon)
-    _, errors = running.communicate(timeout=60)
-    assert running.returncode == 9 and "plaitd ended while it was at work" in errors
     # A client waits a minute for one that somebody may start again.
-    assert time.monotonic() - began < 20
+    _, errors = running.communicate(timeout=20)
+    assert running.returncode == 9 and "plaitd ended while it was at work" in errors
 
 
 def test_a_killed_client_leaves_no_processes(cli, folder, model_file):
